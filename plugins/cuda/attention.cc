@@ -15,12 +15,12 @@ using Dims = std::vector<int64_t>;
 
 // The operator's tensors: [batch, heads, length, size], or [batch, length, heads · size].
 struct Heads {
-  const Operand* operand = nullptr;
+  const CudaOperand* operand = nullptr;
   int64_t batch = 0, heads = 0, length = 0, size = 0;
   std::array<int64_t, 4> strides{};  // of these
 };
 
-Result<Heads> ReadHeads(const Site& site, const Operand* operand, int64_t flat_heads) {
+Result<Heads> ReadHeads(const CudaSite& site, const CudaOperand* operand, int64_t flat_heads) {
   if (operand == nullptr) return site.Unsupported("an input is missing");
   if (!IsReal(operand->type())) return site.Unsupported("it is not of float32, float16 or bfloat16");
   const Dims &d = operand->dims(), &s = operand->strides();
@@ -35,14 +35,14 @@ Result<Heads> ReadHeads(const Site& site, const Operand* operand, int64_t flat_h
 // The node Attention.
 class OperatorReader {
  public:
-  explicit OperatorReader(const Site& site) : site_(site), node_(site.node()), said_(ReadAttentionNode(node_)) {}
+  explicit OperatorReader(const CudaSite& site) : site_(site), node_(site.node()), said_(ReadAttentionNode(node_)) {}
 
   Result<Attention> Read() {
     PT_CHECK_OK(NeedPlain());
     PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), said_.q_heads));
     PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), said_.kv_heads));
     PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), said_.kv_heads));
-    const Operand* const result = site_.Output(0);
+    const CudaOperand* const result = site_.Output(0);
     if (result == nullptr) return site_.Unsupported("its first result is not asked for");
     PT_ASSIGN(const Heads y, ReadHeads(site_, result, said_.q_heads));
     const bool fits = q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
@@ -97,8 +97,8 @@ class OperatorReader {
     return {};
   }
 
-  Status AddPresent(size_t output, const Heads& own, const Operand* past) {
-    const Operand* const operand = site_.Output(output);
+  Status AddPresent(size_t output, const Heads& own, const CudaOperand* past) {
+    const CudaOperand* const operand = site_.Output(output);
     if (operand == nullptr) return {};
     const Dims dims = {own.batch, own.heads, made_.keys, own.size};
     if (operand->dims() != dims || !IsReal(operand->type())) {
@@ -132,7 +132,7 @@ class OperatorReader {
 
   // Broadcasts to [batch, heads, queries, keys], but for its last dim, which may be shorter.
   Status ReadMask() {
-    const Operand* const operand = site_.Input(3);
+    const CudaOperand* const operand = site_.Input(3);
     if (operand == nullptr) return site_.Unsupported("its mask is made within the group");
     const bool is_condition = operand->type() == DataType::kBool;
     const Dims full = {made_.batch[0], made_.batch[1] * shared_, made_.queries, made_.keys};
@@ -154,7 +154,7 @@ class OperatorReader {
     return {};
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const Node& node_;
   const AttentionNode said_;
   Attention made_;
@@ -164,7 +164,7 @@ class OperatorReader {
 // Nodes around a Softmax.
 class PatternReader {
  public:
-  PatternReader(const Site& site, const AttentionPattern& pattern) : site_(site), pattern_(pattern) {}
+  PatternReader(const CudaSite& site, const AttentionPattern& pattern) : site_(site), pattern_(pattern) {}
 
   Result<Attention> Read() {
     if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
@@ -173,9 +173,9 @@ class PatternReader {
     made_.queries = y.dims[y.dims.size() - 2];
     made_.columns = y.dims.back();
     PT_ASSIGN(made_.y, MatrixOf(site_.out[0], y, made_.queries, made_.columns));
-    PT_ASSIGN(const Operand* const q, Need(pattern_.q.value));
-    PT_ASSIGN(const Operand* const k, Need(pattern_.k.value));
-    PT_ASSIGN(const Operand* const v, Need(pattern_.v.value));
+    PT_ASSIGN(const CudaOperand* const q, Need(pattern_.q.value));
+    PT_ASSIGN(const CudaOperand* const k, Need(pattern_.k.value));
+    PT_ASSIGN(const CudaOperand* const v, Need(pattern_.v.value));
     PT_ASSIGN(const TensorLayout queries, Seen(*q, pattern_.q));
     PT_ASSIGN(const TensorLayout keys, Seen(*k, pattern_.k));
     PT_ASSIGN(const TensorLayout values, Seen(*v, pattern_.v));
@@ -192,14 +192,14 @@ class PatternReader {
   }
 
  private:
-  Result<const Operand*> Need(ValueId value) const {
+  Result<const CudaOperand*> Need(ValueId value) const {
     const std::optional<uint32_t> at = site_.FindInput(value);
     if (!at) return site_.Unsupported("an input is made within the group");
     return &site_.in[*at];
   }
 
   // As the products see it.
-  Result<TensorLayout> Seen(const Operand& operand, const AttentionPattern::Matrices& matrices) const {
+  Result<TensorLayout> Seen(const CudaOperand& operand, const AttentionPattern::Matrices& matrices) const {
     if (!IsReal(operand.type())) return site_.Unsupported("it is not of float32, float16 or bfloat16");
     TensorLayout seen;
     seen.type = operand.type();
@@ -210,7 +210,7 @@ class PatternReader {
     return seen;
   }
 
-  Result<AttentionMatrix> MatrixOf(const Operand& operand, const TensorLayout& seen, int64_t rows,
+  Result<AttentionMatrix> MatrixOf(const CudaOperand& operand, const TensorLayout& seen, int64_t rows,
                                    int64_t columns) const {
     Dims dims = made_.batch;
     dims.insert(dims.end(), {rows, columns});
@@ -221,7 +221,7 @@ class PatternReader {
   }
 
   Status TakeMask(const AttentionPattern::Mask& pattern) {
-    PT_ASSIGN(const Operand* const operand, Need(pattern.value));
+    PT_ASSIGN(const CudaOperand* const operand, Need(pattern.value));
     const bool fits = pattern.is_condition ? operand->type() == DataType::kBool : IsReal(operand->type());
     if (!fits || std::isnan(pattern.otherwise)) return site_.Unsupported("no kernel takes this mask");
     AttentionMask mask;
@@ -234,7 +234,7 @@ class PatternReader {
     return {};
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const AttentionPattern& pattern_;
   Attention made_;
 };
@@ -248,7 +248,7 @@ bool IsAttention(const Graph& graph, std::span<const NodeId> nodes) {
   return ReadAttention(graph, nodes).has_value();
 }
 
-Result<Attention> MakeAttention(const Site& site) {
+Result<Attention> MakeAttention(const CudaSite& site) {
   if (IsOperator(site.node()) && site.nodes.size() == 1) return OperatorReader(site).Read();
   const std::optional<AttentionPattern> pattern = ReadAttention(site.graph, site.nodes);
   if (!pattern) return site.Unsupported("its nodes are not an attention");

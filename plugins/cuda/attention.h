@@ -13,7 +13,7 @@ namespace pt::cuda {
 
 // A matrix for each index of Attention::batch.
 struct AttentionMatrix {
-  const Operand* operand = nullptr;
+  const CudaOperand* operand = nullptr;
   std::vector<int64_t> batch;   // strides; 0 where the same matrix is used again and again
   int64_t row = 0, column = 0;  // strides
 };
@@ -33,9 +33,9 @@ struct AttentionMask {
 
 // Keys or values that the operator gives out, those of the past before its own: [batch, heads, length, size].
 struct AttentionPresent {
-  const Operand* operand = nullptr;
+  const CudaOperand* operand = nullptr;
   // Where it is from, with strides as its dims; `past` of `past_dims` is null where there is none.
-  const Operand *past = nullptr, *own = nullptr;
+  const CudaOperand *past = nullptr, *own = nullptr;
   std::vector<int64_t> past_dims, own_dims, past_strides, own_strides;
 };
 
@@ -62,6 +62,6 @@ bool IsAttention(const Graph& graph, std::span<const NodeId> nodes);
 
 // kUnsupported with the reason where the nodes ask for more than the above (lengths of entries, scores as a result), or
 // types or dims do not fit.
-Result<Attention> MakeAttention(const Site& site);
+Result<Attention> MakeAttention(const CudaSite& site);
 
 }  // namespace pt::cuda

@@ -222,7 +222,7 @@ constexpr std::string_view kJoin = R"(
 // Writes the kernel, and the second one that joins the parts where the keys are cut.
 class AttentionText {
  public:
-  AttentionText(const Site& site, const Attention& attention, const Way& way)
+  AttentionText(const CudaSite& site, const Attention& attention, const Way& way)
       : site_(site),
         a_(attention),
         queries_(way.queries),
@@ -295,7 +295,7 @@ class AttentionText {
     add(a_.past > 0 ? a_.past_v : nothing, 0, a_.past > 0 ? columns_ * a_.past_v.column : 0);
     for (const AttentionMask& mask : a_.masks) add(mask.at, 0, 0);
     IndexSpace blocks = IndexSpace::Whole(dims, std::move(strides));
-    const auto is_wide = [](const Operand& operand) { return IsWide(operand.layout); };
+    const auto is_wide = [](const CudaOperand& operand) { return IsWide(operand.layout); };
     if (std::ranges::any_of(site_.in, is_wide) || std::ranges::any_of(site_.out, is_wide)) blocks.Widen();
     return blocks;
   }
@@ -459,7 +459,7 @@ class AttentionText {
     return text;
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const Attention& a_;
   const int64_t queries_;
   const int64_t part_keys_, parts_;  // keys of a part, whole tiles; none is empty
@@ -472,7 +472,7 @@ bool IsEmpty(const Attention& attention) {
          std::ranges::find(attention.batch, 0) != attention.batch.end();
 }
 
-bool IsOffered(const Site& site, const Attention& attention, const Way& way) {
+bool IsOffered(const CudaSite& site, const Attention& attention, const Way& way) {
   // Where less than half of the rows would be used a smaller block does the same with less.
   const bool fits = way.queries == kWays.back().queries || attention.queries * 2 > way.queries;
   if (!fits || way.parts == 1) return fits;
@@ -484,10 +484,10 @@ bool IsOffered(const Site& site, const Attention& attention, const Way& way) {
 }
 
 // Keys and values that are given out: copies, beside the past's, of what comes behind it.
-void AddPresents(const Site& site, const Attention& attention, Routine& routine) {
+void AddPresents(const CudaSite& site, const Attention& attention, CudaRoutine& routine) {
   for (const AttentionPresent& present : attention.presents) {
     const std::vector<int64_t>& strides = present.operand->strides();
-    const auto copy = [&](const Operand& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& lies,
+    const auto copy = [&](const CudaOperand& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& lies,
                           int64_t behind) {
       routine.kernels.push_back(
           CopyKernel(site, {site.NameOf(from), IndexSpace(dims, {lies})},
@@ -500,7 +500,7 @@ void AddPresents(const Site& site, const Attention& attention, Routine& routine)
 
 }  // namespace
 
-Result<std::vector<std::string>> AttentionVariants(const Site& site) {
+Result<std::vector<std::string>> AttentionVariants(const CudaSite& site) {
   PT_ASSIGN(const Attention attention, MakeAttention(site));
   std::vector<std::string> variants;
   for (const Way& way : kWays) {
@@ -509,12 +509,12 @@ Result<std::vector<std::string>> AttentionVariants(const Site& site) {
   return variants;
 }
 
-Result<Routine> MakeAttentionKernel(const Site& site, std::string_view variant) {
+Result<CudaRoutine> MakeAttentionKernel(const CudaSite& site, std::string_view variant) {
   PT_ASSIGN(const Attention attention, MakeAttention(site));
   const auto way = std::ranges::find(kWays, variant, NameOf);
   if (way == kWays.end() || !IsOffered(site, attention, *way))
     return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");
-  Routine routine;
+  CudaRoutine routine;
   if (!IsEmpty(attention)) {
     const AttentionText text(site, attention, *way);
     routine.kernels.push_back(text.Make());

@@ -19,7 +19,7 @@ constexpr const char* kDirect = "direct";
 std::string Times(const std::string& name, int64_t stride) { return " + " + name + " * " + std::to_string(stride); }
 std::string N(size_t n) { return std::to_string(n); }
 
-Status CheckChannels(const Site& site, const Convolution& c) {
+Status CheckChannels(const CudaSite& site, const Convolution& c) {
   if (!IsDense(c.w->layout)) return site.Unsupported("its weights have gaps");
   const std::vector<int64_t>&x = c.x->dims(), &w = c.w->dims(), &y = c.y_dims;
   if (w.size() != x.size() || c.groups < 1 || x[1] % c.groups != 0) {
@@ -33,7 +33,7 @@ Status CheckChannels(const Site& site, const Convolution& c) {
 }
 
 // One number a channel, as an expression at c1; empty where there is none.
-Result<std::string> BiasText(const Site& site, const Convolution& c, const Operand* bias) {
+Result<std::string> BiasText(const CudaSite& site, const Convolution& c, const CudaOperand* bias) {
   if (bias == nullptr) return std::string();
   if (bias->dims() != std::vector<int64_t>{c.y_dims[1]})
     return site.Unsupported("its bias is not one number a channel");
@@ -42,7 +42,7 @@ Result<std::string> BiasText(const Site& site, const Convolution& c, const Opera
 }
 
 // What the node convolves, without what is done with it.
-Result<Convolution> ReadGeometry(const Site& site, const Node& node, const Operand* x, const Operand* w) {
+Result<Convolution> ReadGeometry(const CudaSite& site, const Node& node, const CudaOperand* x, const CudaOperand* w) {
   Convolution c;
   c.transposed = node.op == "ConvTranspose";
   c.x = x;
@@ -67,9 +67,9 @@ Result<Convolution> ReadGeometry(const Site& site, const Node& node, const Opera
   return c;
 }
 
-Result<Convolution> ReadReal(const Site& site) {
+Result<Convolution> ReadReal(const CudaSite& site) {
   const Node& node = site.node();
-  const Operand* const bias = site.Input(2);
+  const CudaOperand* const bias = site.Input(2);
   PT_ASSIGN(Convolution c, ReadGeometry(site, node, site.Input(0), site.Input(1)));
   if (!IsReal(c.x->type()) || !IsReal(c.w->type()) || (bias != nullptr && !IsReal(bias->type()))) {
     return site.Unsupported("it is not of float32, float16 or bfloat16");
@@ -81,7 +81,7 @@ Result<Convolution> ReadReal(const Site& site) {
 }
 
 // x has one scale and zero point, w one, or one a channel of the result.
-Result<Convolution> ReadIntegers(const Site& site) {
+Result<Convolution> ReadIntegers(const CudaSite& site) {
   PT_ASSIGN(const IntegerProduct product, ReadIntegerProduct(site));
   PT_ASSIGN(Convolution c, ReadGeometry(site, *product.node, product.a.integers, product.b.integers));
   if (c.products() > kMostProducts) return site.Unsupported("its sums do not fit 32 bits");
@@ -103,7 +103,9 @@ Result<Convolution> ReadIntegers(const Site& site) {
   return c;
 }
 
-Result<Convolution> Read(const Site& site) { return IsConvolution(site.node()) ? ReadReal(site) : ReadIntegers(site); }
+Result<Convolution> Read(const CudaSite& site) {
+  return IsConvolution(site.node()) ? ReadReal(site) : ReadIntegers(site);
+}
 
 // Where the window's element (k0, k1, …) reads, as p0, p1, …, and whether that is inside the input.
 std::string PositionsText(const Convolution& c, std::string& inside) {
@@ -132,7 +134,7 @@ std::string AddedText(const Convolution& c, const std::string& x, const std::str
 }
 
 // A thread for each element of the result.
-Routine Direct(const Site& site, const Convolution& c) {
+CudaRoutine Direct(const CudaSite& site, const Convolution& c) {
   const int64_t in_each = c.in_each(), out_each = c.y_dims[1] / c.groups;
   std::string x = site.NameOf(*c.x) + "[c0 * " + std::to_string(c.x->strides()[0]), inside, loops, ends;
   x += " + (group * " + std::to_string(in_each) + " + channel) * " + std::to_string(c.x->strides()[1]);
@@ -168,7 +170,7 @@ bool IsIntegerConvolution(const Node& product) {
          (product.domain.empty() && (product.op == "ConvInteger" || product.op == "QLinearConv"));
 }
 
-Result<std::vector<std::string>> ConvolutionVariants(const Site& site) {
+Result<std::vector<std::string>> ConvolutionVariants(const CudaSite& site) {
   PT_ASSIGN(const Convolution c, Read(site));
   std::vector<std::string> variants;
   // A window of one channel has nothing that others could share.
@@ -178,9 +180,9 @@ Result<std::vector<std::string>> ConvolutionVariants(const Site& site) {
   return variants;
 }
 
-Result<Routine> MakeConvolution(const Site& site, std::string_view variant) {
+Result<CudaRoutine> MakeConvolution(const CudaSite& site, std::string_view variant) {
   PT_ASSIGN(const Convolution c, Read(site));
-  if (c.y_dims[0] * c.y_dims[1] == 0 || IndexSpace(c.y_dims, {}).count() == 0) return Routine{};
+  if (c.y_dims[0] * c.y_dims[1] == 0 || IndexSpace(c.y_dims, {}).count() == 0) return CudaRoutine{};
   if (variant == kDirect) return Direct(site, c);
   return MakeTiles(site, c, variant);
 }

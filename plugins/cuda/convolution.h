@@ -15,7 +15,7 @@ bool IsIntegerConvolution(const Node& product);
 // The ways to run the nodes, a convolution first and elementwise ones behind it, or a product of integers that is a
 // convolution with what is around it: names of variants, the most promising first. kUnsupported with the reason where
 // there is none.
-Result<std::vector<std::string>> ConvolutionVariants(const Site& site);
-Result<Routine> MakeConvolution(const Site& site, std::string_view variant);
+Result<std::vector<std::string>> ConvolutionVariants(const CudaSite& site);
+Result<CudaRoutine> MakeConvolution(const CudaSite& site, std::string_view variant);
 
 }  // namespace pt::cuda

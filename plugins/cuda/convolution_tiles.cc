@@ -10,7 +10,7 @@ std::string N(int64_t n) { return std::to_string(n); }
 // Writes what a tile kernel is to multiply: of each group channels out by positions, summed over channels in and taps.
 class Matrices {
  public:
-  Matrices(const Site& site, const Convolution& c) : site_(site), c_(c), spatial_(c.window.kernel.size()) {
+  Matrices(const CudaSite& site, const Convolution& c) : site_(site), c_(c), spatial_(c.window.kernel.size()) {
     product_.batches = c.groups;
     product_.rows = c.y_dims[1] / c.groups;
     product_.columns = c.y_dims[0];
@@ -76,7 +76,7 @@ class Matrices {
     product_.place += ";\n";
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const Convolution& c_;
   const size_t spatial_;
   TiledProduct product_;
@@ -96,11 +96,11 @@ std::vector<std::string> TileVariants(const Convolution& convolution) {
   return FittingTiles(convolution.y_dims[1] / convolution.groups, columns);
 }
 
-Result<Routine> MakeTiles(const Site& site, const Convolution& convolution, std::string_view variant) {
+Result<CudaRoutine> MakeTiles(const CudaSite& site, const Convolution& convolution, std::string_view variant) {
   const TiledProduct product = Matrices(site, convolution).Make();
   const TiledBytes* const bytes = convolution.bytes ? &*convolution.bytes : nullptr;
   PT_ASSIGN(KernelText kernel, TileKernel(site, product, variant, bytes));
-  return Routine{{std::move(kernel)}};
+  return CudaRoutine{{std::move(kernel)}};
 }
 
 }  // namespace pt::cuda

@@ -8,7 +8,7 @@ namespace pt::cuda {
 
 // A convolution of a site.
 struct Convolution {
-  const Operand *x = nullptr, *w = nullptr;
+  const CudaOperand *x = nullptr, *w = nullptr;
   std::vector<int64_t> y_dims;
   WindowParameters window;
   int64_t groups = 1;
@@ -25,6 +25,6 @@ struct Convolution {
 // Sizes of tiles worth trying, the most promising first: "64x64".
 std::vector<std::string> TileVariants(const Convolution& convolution);
 // kUnsupported for another variant.
-Result<Routine> MakeTiles(const Site& site, const Convolution& convolution, std::string_view variant);
+Result<CudaRoutine> MakeTiles(const CudaSite& site, const Convolution& convolution, std::string_view variant);
 
 }  // namespace pt::cuda

@@ -9,7 +9,7 @@ namespace pt::cuda {
 namespace {
 
 // scale / sqrt(variance + epsilon), or bias - mean * that.
-Tensor FoldedStatistics(const Site& site, bool shift) {
+Tensor FoldedStatistics(const CudaSite& site, bool shift) {
   const auto values = [&](size_t i) { return site.Input(i)->constant->values<float>(); };
   const auto scale = values(1), bias = values(2), mean = values(3), variance = values(4);
   const double epsilon = static_cast<double>(ReadEpsilon(site.node()));
@@ -38,7 +38,7 @@ Tensor ChannelsInnermost(const Tensor& filters) {
 
 }  // namespace
 
-Result<Tensor> ContentOf(const Site& site, const DnnSource& source) {
+Result<Tensor> ContentOf(const CudaSite& site, const DnnSource& source) {
   const Tensor& constant = *site.in[source.argument].constant;
   switch (source.content) {
     case DnnContent::kAsItIs:

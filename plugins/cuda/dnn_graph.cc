@@ -29,7 +29,7 @@ constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 // Builds the graph, one tensor and node after another.
 class DnnSiteMaker {
  public:
-  DnnSiteMaker(const Site& site, MathMode math) : site_(site), stored_(StoredIn(math)) { made_.graph.math = math; }
+  DnnSiteMaker(const CudaSite& site, MathMode math) : site_(site), stored_(StoredIn(math)) { made_.graph.math = math; }
 
   Result<DnnSite> Make() {
     if (site_.in.empty()) return site_.Unsupported("an input is missing");
@@ -57,12 +57,12 @@ class DnnSiteMaker {
   }
 
  private:
-  const Operand& out() const { return site_.out.front(); }
+  const CudaOperand& out() const { return site_.out.front(); }
   uint32_t OutArgument() const { return static_cast<uint32_t>(site_.in.size()); }
-  uint32_t ArgumentOf(const Operand& operand) const { return static_cast<uint32_t>(&operand - site_.in.data()); }
+  uint32_t ArgumentOf(const CudaOperand& operand) const { return static_cast<uint32_t>(&operand - site_.in.data()); }
 
   Status CheckOperands() {
-    const auto check = [&](const Operand& operand) -> Status {
+    const auto check = [&](const CudaOperand& operand) -> Status {
       // Bounds of Clip may be anything: they are read here, not on the device.
       if (operand.constant != nullptr && operand.dims().empty()) return {};
       const bool fits = operand.type() == stored_ || operand.type() == DataType::kFloat32;
@@ -75,19 +75,19 @@ class DnnSiteMaker {
       }
       return {};
     };
-    for (const Operand& operand : site_.in) PT_CHECK_OK(check(operand));
+    for (const CudaOperand& operand : site_.in) PT_CHECK_OK(check(operand));
     return check(out());
   }
 
-  Result<const Operand*> Need(size_t input) const {
-    const Operand* const operand = site_.Input(input);
+  Result<const CudaOperand*> Need(size_t input) const {
+    const CudaOperand* const operand = site_.Input(input);
     if (operand == nullptr) return site_.Unsupported("an input is missing");
     return operand;
   }
 
   // The first input, stored as the mode wants it.
-  Result<const Operand*> NeedFirst() const {
-    PT_ASSIGN(const Operand* const x, Need(0));
+  Result<const CudaOperand*> NeedFirst() const {
+    PT_ASSIGN(const CudaOperand* const x, Need(0));
     if (x->type() != stored_) return site_.Unsupported("its input may not be converted to lower precision");
     return x;
   }
@@ -104,9 +104,9 @@ class DnnSiteMaker {
     made_.sources.push_back(source);
     return index;
   }
-  uint32_t AddImage(const Operand& operand) { return AddBound(DnnImage(operand.layout), {ArgumentOf(operand)}); }
+  uint32_t AddImage(const CudaOperand& operand) { return AddBound(DnnImage(operand.layout), {ArgumentOf(operand)}); }
   // A number a channel.
-  uint32_t AddChannels(const Operand& operand, DnnContent content = DnnContent::kAsItIs) {
+  uint32_t AddChannels(const CudaOperand& operand, DnnContent content = DnnContent::kAsItIs) {
     const int64_t count = content == DnnContent::kZeros ? out().dims()[1] : Count(operand.dims());
     Dims dims(made_.graph.tensors.front().dims.size(), 1), strides(dims.size(), 1);
     dims[1] = count;
@@ -142,8 +142,8 @@ class DnnSiteMaker {
   }
 
   // An image lies as the first operand does, and so does the result.
-  Status CheckLayouts(const Operand& image) const {
-    for (const Operand* const operand : {&image, &out()}) {
+  Status CheckLayouts(const CudaOperand& image) const {
+    for (const CudaOperand* const operand : {&image, &out()}) {
       const bool fits = channels_last_ ? IsChannelsLast(operand->layout) : operand->layout.layout.is_row_major();
       if (!fits) return site_.Unsupported("its layouts differ, or cuDNN does not know them");
     }
@@ -153,8 +153,8 @@ class DnnSiteMaker {
   // ---- Convolutions ----
   Status MakeConvolution() {
     const Node& node = site_.node();
-    PT_ASSIGN(const Operand* x, NeedFirst());
-    PT_ASSIGN(const Operand* w, Need(1));
+    PT_ASSIGN(const CudaOperand* x, NeedFirst());
+    PT_ASSIGN(const CudaOperand* w, Need(1));
     const size_t rank = x->dims().size();
     if (rank < 3 || rank > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
@@ -192,7 +192,7 @@ class DnnSiteMaker {
     return Finish(last);
   }
 
-  Status SetWindow(const Node& node, const Operand& x, const Operand& w, DnnNode& convolution) {
+  Status SetWindow(const Node& node, const CudaOperand& x, const CudaOperand& w, DnnNode& convolution) {
     const bool transposed = node.op == "ConvTranspose";
     convolution.operation = transposed ? DnnOperation::kTransposedConvolution : DnnOperation::kConvolution;
     const auto spatial = [](const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); };
@@ -236,8 +236,8 @@ class DnnSiteMaker {
 
   // ---- What follows a convolution or normalisation ----
   struct Behind {
-    const Operand* tensor = nullptr;    // of the result's dims
-    const Operand* channels = nullptr;  // a number a channel
+    const CudaOperand* tensor = nullptr;    // of the result's dims
+    const CudaOperand* channels = nullptr;  // a number a channel
     const Node* activation = nullptr;
     bool times_itself = false;  // a Sigmoid, by which its input is multiplied: Swish
 
@@ -250,7 +250,7 @@ class DnnSiteMaker {
     return site_.Unsupported("cuDNN has what follows it in TF32 alone");
   }
 
-  Result<Behind> FollowersOf(const Operand* bias) {
+  Result<Behind> FollowersOf(const CudaOperand* bias) {
     Behind behind;
     behind.channels = bias;
     ValueId last = site_.node().outputs[0];
@@ -285,7 +285,7 @@ class DnnSiteMaker {
     const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
     const std::optional<uint32_t> at = site_.FindInput(other);
     if (!at) return site_.Unsupported("what is added is made within the group");
-    const Operand& operand = site_.in[*at];
+    const CudaOperand& operand = site_.in[*at];
     if (operand.dims() == out().dims() && (operand.constant == nullptr || !IsChannelsLast(out().layout))) {
       if (behind.tensor != nullptr) return site_.Unsupported("more than one tensor is added");
       behind.tensor = &operand;
@@ -349,7 +349,7 @@ class DnnSiteMaker {
   // ---- Pooling ----
   Status MakePool() {
     const Node& node = site_.node();
-    PT_ASSIGN(const Operand* x, NeedFirst());
+    PT_ASSIGN(const CudaOperand* x, NeedFirst());
     const size_t rank = x->dims().size();
     if (rank < 3 || rank > 5 || site_.nodes.size() != 1 || node.outputs.size() != 1) {
       return site_.Unsupported("it has not one to three spatial dims, or indices are asked for");
@@ -404,10 +404,10 @@ class DnnSiteMaker {
   Status MakeBatchNormalization() {
     const Node& node = site_.node();
     if (ReadBatchNormalization(node).training || node.outputs.size() != 1) return site_.Unsupported("it is training");
-    PT_ASSIGN(const Operand* x, NeedFirst());
+    PT_ASSIGN(const CudaOperand* x, NeedFirst());
     if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
-    std::array<const Operand*, 5> operands{};
+    std::array<const CudaOperand*, 5> operands{};
     for (size_t i = 1; i < 5; ++i) {
       PT_ASSIGN(operands[i], Need(i));
       if (operands[i]->constant == nullptr) return site_.Unsupported("its statistics are not constant");
@@ -432,7 +432,7 @@ class DnnSiteMaker {
   }
 
   Status MakeInstanceNorm() {
-    PT_ASSIGN(const Operand* x, NeedFirst());
+    PT_ASSIGN(const CudaOperand* x, NeedFirst());
     if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
     DnnNode made;
@@ -443,8 +443,8 @@ class DnnSiteMaker {
 
   // The dims from `axis` on are normalised together: as the channels of images of one element, one a row.
   Status MakeLayerNorm() {
-    PT_ASSIGN(const Operand* x, NeedFirst());
-    PT_ASSIGN(const Operand* scale, Need(1));
+    PT_ASSIGN(const CudaOperand* x, NeedFirst());
+    PT_ASSIGN(const CudaOperand* scale, Need(1));
     PT_ASSIGN(const int64_t axis, OrUnsupported(ReadAxis(site_.node(), site_.graph.opset(), x->dims().size()), site_));
     if (!HasFloat32Statistics(site_.node())) return site_.Unsupported("cuDNN does not support its type");
     if (!x->layout.layout.is_row_major() || !IsDense(x->layout) || !IsDense(out().layout)) {
@@ -454,7 +454,7 @@ class DnnSiteMaker {
     if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is not one value per element");
     const size_t row_rank = x->dims().size() - static_cast<size_t>(axis);
     for (size_t i = 1; i < 3; ++i) {
-      const Operand* const operand = site_.Input(i);
+      const CudaOperand* const operand = site_.Input(i);
       for (size_t d = 0; operand != nullptr && d + row_rank < operand->dims().size(); ++d) {
         if (operand->dims()[d] != 1) return site_.Unsupported("its scale or bias varies between rows");
       }
@@ -471,7 +471,7 @@ class DnnSiteMaker {
     made.in = {x};
     const size_t parameters = made.operation == DnnOperation::kRmsNorm ? 1 : 2;
     for (size_t i = 1; i <= parameters; ++i) {
-      const Operand* const operand = site_.Input(i);
+      const CudaOperand* const operand = site_.Input(i);
       if (operand == nullptr) return site_.Unsupported("it has no bias");
       if (Count(operand->dims()) != made_.graph.tensors[x].dims[1] || !IsDense(operand->layout)) {
         return site_.Unsupported("its scale or bias is not one value per channel");
@@ -546,7 +546,7 @@ class DnnSiteMaker {
   // What hides all keys of a query has no value that all agree on, so numbers have to be known.
   Status AddMask(const Attention& attention, const Dims& heads, DnnNode& node) {
     const AttentionMask& mask = attention.masks.front();
-    const Operand& operand = *mask.at.operand;
+    const CudaOperand& operand = *mask.at.operand;
     if (attention.masks.size() > 1 || mask.kind != AttentionMask::Kind::kAdded || mask.keys != attention.keys ||
         operand.constant == nullptr ||
         !std::ranges::all_of(operand.constant->values<float>(), [](float x) { return std::abs(x) < kMostInMasks; })) {
@@ -577,7 +577,7 @@ class DnnSiteMaker {
   // Larger ones would be infinite in float16.
   static constexpr float kMostInMasks = 65504;
 
-  const Site& site_;
+  const CudaSite& site_;
   const DataType stored_;  // of what is multiplied
   DnnSite made_;
   bool channels_last_ = false;    // images lie so
@@ -586,6 +586,6 @@ class DnnSiteMaker {
 
 }  // namespace
 
-Result<DnnSite> MakeDnnSite(const Site& site, MathMode math) { return DnnSiteMaker(site, math).Make(); }
+Result<DnnSite> MakeDnnSite(const CudaSite& site, MathMode math) { return DnnSiteMaker(site, math).Make(); }
 
 }  // namespace pt::cuda

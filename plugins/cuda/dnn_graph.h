@@ -35,9 +35,9 @@ struct DnnSite {
 //   BatchNormalization of constants, and a Relu or Clip behind it
 //   LayerNormalization, RMSNormalization, InstanceNormalization
 //   attention (attention.h), in 16 bits, causal or not, with at most one mask: numbers that are constant and finite
-Result<DnnSite> MakeDnnSite(const Site& site, MathMode math);
+Result<DnnSite> MakeDnnSite(const CudaSite& site, MathMode math);
 
 // What a source's constant holds on the device, in float32; the graph says what it is stored as there.
-Result<Tensor> ContentOf(const Site& site, const DnnSource& source);
+Result<Tensor> ContentOf(const CudaSite& site, const DnnSource& source);
 
 }  // namespace pt::cuda

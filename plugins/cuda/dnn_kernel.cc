@@ -128,10 +128,10 @@ class DnnKernel : public Kernel {
 };
 
 // The site on dense tensors of the same layouts.
-Result<Site> Densified(const Site& site) {
-  Site dense = site;
-  for (std::vector<Operand>* const operands : {&dense.in, &dense.out}) {
-    for (Operand& operand : *operands) {
+Result<CudaSite> Densified(const CudaSite& site) {
+  CudaSite dense = site;
+  for (std::vector<CudaOperand>* const operands : {&dense.in, &dense.out}) {
+    for (CudaOperand& operand : *operands) {
       PT_ASSIGN(operand.layout, DenseLayout(operand.type(), operand.dims(), operand.layout.layout));
     }
   }
@@ -139,7 +139,7 @@ Result<Site> Densified(const Site& site) {
 }
 
 // What the source's constant holds, as that type.
-Result<std::shared_ptr<DeviceBuffer>> ConstantOnDevice(const Site& site, const DnnSource& source, DataType type,
+Result<std::shared_ptr<DeviceBuffer>> ConstantOnDevice(const CudaSite& site, const DnnSource& source, DataType type,
                                                        CompileContext& context) {
   const Tensor& constant = *site.in[source.argument].constant;
   if (source.content == DnnContent::kAsItIs) return OnDevice(constant, context, type);
@@ -164,7 +164,7 @@ uint64_t DnnScratchBytes(uint64_t workspace_bytes) {
   return workspace_bytes == 0 ? 0 : workspace_bytes + kWorkspaceAlignment;
 }
 
-Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math) {
+Result<CudaSite> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math) {
   const DataType real = math == MathMode::kBf16   ? DataType::kBfloat16
                         : math == MathMode::kFp16 ? DataType::kFloat16
                                                   : DataType::kFloat32;
@@ -190,16 +190,16 @@ Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, boo
   if (channels_last && image < 3) return unsupported("it has no channels");
   PT_ASSIGN(const std::vector<TensorLayout> in, layouts_of(read));
   PT_ASSIGN(const std::vector<TensorLayout> out, layouts_of(made));
-  return Site::Make(graph, nodes, in, out);
+  return CudaSite::Make(graph, nodes, in, out);
 }
 
-Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, const DnnEngine& engine,
+Result<std::unique_ptr<Kernel>> CompileDnn(const CudaSite& site, MathMode math, const DnnEngine& engine,
                                            CompileContext& context) {
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
   PT_ASSIGN(const std::shared_ptr<const DnnDevice> device, driver->dnn());
-  PT_ASSIGN(const Site dense, Densified(site));
+  PT_ASSIGN(const CudaSite dense, Densified(site));
   PT_ASSIGN(DnnSite made, MakeDnnSite(dense, math));
-  const Site* planned = &dense;
+  const CudaSite* planned = &dense;
   auto compiled = std::make_shared<Compiled>();
   compiled->context = driver->context();
   compiled->driver = driver;
@@ -221,7 +221,7 @@ Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, cons
     const DnnSource& source = made.sources[i];
     BoundTensor tensor;
     tensor.is_result = source.argument >= site.in.size();
-    const auto operand_of = [&](const Site& of) -> const Operand& {
+    const auto operand_of = [&](const CudaSite& of) -> const CudaOperand& {
       return tensor.is_result ? of.out.front() : of.in[source.argument];
     };
     tensor.lies = operand_of(site).layout;
@@ -231,7 +231,7 @@ Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, cons
     }
     tensor.input =
         static_cast<uint32_t>(std::count_if(site.in.begin(), site.in.begin() + (tensor.is_result ? 0 : source.argument),
-                                            [](const Operand& operand) { return operand.constant == nullptr; }));
+                                            [](const CudaOperand& operand) { return operand.constant == nullptr; }));
     compiled->tensors.push_back(std::move(tensor));
   }
   return std::unique_ptr<Kernel>(std::make_unique<DnnKernel>(std::move(compiled)));

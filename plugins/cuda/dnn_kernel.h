@@ -15,10 +15,10 @@ uint64_t DnnScratchBytes(uint64_t workspace_bytes);
 
 // The group on dense tensors, those of the result's rank channels-last if asked for, stored as the math mode says.
 // kUnsupported where sizes are known only in the run, or nothing but constants is read.
-Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math);
+Result<CudaSite> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math);
 
 // Where the engine takes dense tensors only and the site's are slices, they are copied to dense ones and back.
-Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, const DnnEngine& engine,
+Result<std::unique_ptr<Kernel>> CompileDnn(const CudaSite& site, MathMode math, const DnnEngine& engine,
                                            CompileContext& context);
 
 }  // namespace pt::cuda

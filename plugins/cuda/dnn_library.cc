@@ -76,7 +76,7 @@ class DnnLibrary final : public Library {
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (dnn() == nullptr) return functions_ == nullptr ? "there is no CUDA driver" : functions_->no_dnn;
     const MathMode math = IsAttention(graph, {&node, 1}) ? MathMode::kFp16 : MathMode::kFp32;
-    const Result<Site> site = DnnDenseSite(graph, {&node, 1}, false, math);
+    const Result<CudaSite> site = DnnDenseSite(graph, {&node, 1}, false, math);
     if (!site.ok()) return site.error().message;
     const Result<DnnSite> made = MakeDnnSite(*site, math);
     return made.ok() ? std::nullopt : std::optional(made.error().message);
@@ -85,7 +85,7 @@ class DnnLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
-    PT_ASSIGN(const Site site, Site::Make(graph, candidate.nodes, in, out));
+    PT_ASSIGN(const CudaSite site, CudaSite::Make(graph, candidate.nodes, in, out));
     const std::optional<DnnEngine> engine = DnnEngineFromText(candidate.variant);
     if (!engine) {
       return MakeError(ErrorCode::kUnsupported, "cuda.dnn", "'" + candidate.variant + "' names no engine of cuDNN");
@@ -137,14 +137,14 @@ class DnnLibrary final : public Library {
 
   void Offer(const Graph& graph, std::span<const NodeId> nodes, UnitClassId unit_class, const std::string& device,
              bool channels_last, MathMode math, std::vector<Candidate>& candidates) const {
-    const Result<Site> site = DnnDenseSite(graph, nodes, channels_last, math);
+    const Result<CudaSite> site = DnnDenseSite(graph, nodes, channels_last, math);
     if (!site.ok()) return;
     const Result<DnnSite> made = MakeDnnSite(*site, math);
     if (!made.ok()) return;
     Candidate candidate = RowMajorCandidate(graph, nodes, kName);
     candidate.unit_class = unit_class;
     candidate.math = math;
-    for (const Operand& operand : site->in) {
+    for (const CudaOperand& operand : site->in) {
       if (operand.constant != nullptr) candidate.constant_bytes += operand.constant->bytes().size();
     }
     candidate.in = FormsOf(site->in);

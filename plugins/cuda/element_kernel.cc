@@ -5,12 +5,12 @@
 namespace pt::cuda {
 namespace {
 
-bool AnyWide(const Site& site) {
-  const auto wide = [](const Operand& operand) { return IsWide(operand.layout); };
+bool AnyWide(const CudaSite& site) {
+  const auto wide = [](const CudaOperand& operand) { return IsWide(operand.layout); };
   return std::ranges::any_of(site.in, wide) || std::ranges::any_of(site.out, wide);
 }
 
-std::string Begin(const Site& site, std::string_view index_type) {
+std::string Begin(const CudaSite& site, std::string_view index_type) {
   return "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n  typedef " + std::string(index_type) +
          " Index;\n" + OperandTexts(site) + "  const Index width = (Index)gridDim.x * blockDim.x;\n" +
          "  const Index begin = (Index)blockIdx.x * blockDim.x + threadIdx.x;\n";
@@ -48,7 +48,7 @@ std::string Filled(const std::string& body, Load&& load, Store&& store) {
 // Writes the elementwise body, one element or four at a time.
 class Together {
  public:
-  Together(const Site& site, const IndexSpace& space, const std::string& body)
+  Together(const CudaSite& site, const IndexSpace& space, const std::string& body)
       : site_(site), space_(space), body_(body) {}
 
   std::string AtCoordinates() const {
@@ -93,14 +93,14 @@ class Together {
     return name + "[" + space.OffsetText(tensor) + "]";
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const IndexSpace& space_;
   const std::string& body_;
 };
 
 }  // namespace
 
-KernelText ElementKernel(const Site& site, IndexSpace space, const std::string& body) {
+KernelText ElementKernel(const CudaSite& site, IndexSpace space, const std::string& body) {
   if (AnyWide(site)) space.Widen();
   KernelText kernel;
   kernel.elements = space.count();
@@ -108,7 +108,7 @@ KernelText ElementKernel(const Site& site, IndexSpace space, const std::string& 
   return kernel;
 }
 
-KernelText TogetherKernel(const Site& site, const IndexSpace& space, const std::string& body) {
+KernelText TogetherKernel(const CudaSite& site, const IndexSpace& space, const std::string& body) {
   const Together together(site, space, body);
   KernelText kernel;
   kernel.elements = space.count();
@@ -121,11 +121,11 @@ KernelText TogetherKernel(const Site& site, const IndexSpace& space, const std::
   return kernel;
 }
 
-std::string AtCoordinates(const Site& site, const IndexSpace& space, const std::string& body) {
+std::string AtCoordinates(const CudaSite& site, const IndexSpace& space, const std::string& body) {
   return Together(site, space, body).AtCoordinates();
 }
 
-KernelText CopyKernel(const Site& site, const Side& from, const Side& to) {
+KernelText CopyKernel(const CudaSite& site, const Side& from, const Side& to) {
   const auto place = [](const Side& side, const IndexSpace& space, char letter) {
     return side.tensor + " + " + std::to_string(side.first) + " + " + space.OffsetText(0, letter);
   };

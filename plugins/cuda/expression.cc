@@ -136,9 +136,9 @@ std::string_view UnsignedOf(DataType type) { return type == DataType::kInt64 ? "
 // Builds the body of the kernel node by node.
 class Emitter {
  public:
-  explicit Emitter(const Site& site) : site_(site) {}
+  explicit Emitter(const CudaSite& site) : site_(site) {}
 
-  const Site& site() const { return site_; }
+  const CudaSite& site() const { return site_; }
 
   // The variable of an input of the node.
   Result<Variable> Input(const Node& node, size_t i) {
@@ -147,7 +147,7 @@ class Emitter {
     if (const auto known = variables_.find(value); known != variables_.end()) return known->second;
     const std::optional<uint32_t> at = site_.FindInput(value);
     if (!at) return Unsupported(node, "an input comes from nowhere");
-    const Operand& operand = site_.in[*at];
+    const CudaOperand& operand = site_.in[*at];
     if (CTypeOf(operand.type()).empty()) {
       return Unsupported(node, "kernels do not know " + std::string(DataTypeName(operand.type())));
     }
@@ -227,7 +227,7 @@ class Emitter {
     body_ += "    const " + std::string(ComputeTypeOf(variable.type)) + " " + variable.name + " = " + text + ";\n";
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   std::map<ValueId, Variable> variables_;
   std::string body_;
   size_t count_ = 0;
@@ -390,7 +390,7 @@ auto EmitterOf(const Node& node) -> Emitted (*)(Emitter&, const Node&) {
 }
 
 // How input i of the node, whose result has these dims, is read.
-Result<std::vector<int64_t>> StridesOfUse(const Site& site, const Node& node, size_t i, const Operand& operand,
+Result<std::vector<int64_t>> StridesOfUse(const CudaSite& site, const Node& node, size_t i, const CudaOperand& operand,
                                           std::span<const int64_t> dims) {
   if ((!IsQuantisation(node) && !IsDequantisation(node)) || i == 0) {
     const auto broadcast = BroadcastStrides(operand.layout, dims);
@@ -407,14 +407,14 @@ Result<std::vector<int64_t>> StridesOfUse(const Site& site, const Node& node, si
 }
 
 // Where the elements of all operands lie, outputs last.
-Result<IndexSpace> SpaceOf(const Site& site) {
+Result<IndexSpace> SpaceOf(const CudaSite& site) {
   const std::vector<int64_t>& dims = site.out.front().dims();
   std::vector<std::vector<int64_t>> strides;
-  for (const Operand& operand : site.in) {
+  for (const CudaOperand& operand : site.in) {
     PT_ASSIGN(std::vector<int64_t> read, StridesFor(site, site.nodes, operand, dims));
     strides.push_back(std::move(read));
   }
-  for (const Operand& operand : site.out) {
+  for (const CudaOperand& operand : site.out) {
     if (operand.dims() != dims) return site.Unsupported("its results differ in dims");
     strides.push_back(operand.strides());
   }
@@ -425,7 +425,7 @@ Result<IndexSpace> SpaceOf(const Site& site) {
 
 bool IsElementwiseOperator(const Node& node) { return EmitterOf(node) != nullptr; }
 
-Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> nodes, const Computed& computed) {
+Result<std::string> ElementwiseBody(const CudaSite& site, std::span<const NodeId> nodes, const Computed& computed) {
   Emitter emitter(site);
   if (computed.value.valid()) {
     emitter.Name(computed.value, emitter.Define(computed.text, site.graph.value(computed.value).type.type));
@@ -444,7 +444,7 @@ Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> no
   return emitter.Finish();
 }
 
-Result<std::vector<int64_t>> StridesFor(const Site& site, std::span<const NodeId> nodes, const Operand& operand,
+Result<std::vector<int64_t>> StridesFor(const CudaSite& site, std::span<const NodeId> nodes, const CudaOperand& operand,
                                         std::span<const int64_t> dims) {
   std::optional<std::vector<int64_t>> strides;
   for (const NodeId id : nodes) {
@@ -459,10 +459,10 @@ Result<std::vector<int64_t>> StridesFor(const Site& site, std::span<const NodeId
   return strides.value_or(std::vector<int64_t>(dims.size(), 0));
 }
 
-Result<std::string> BehindText(const Site& site, std::span<const NodeId> nodes, std::span<const int64_t> dims,
+Result<std::string> BehindText(const CudaSite& site, std::span<const NodeId> nodes, std::span<const int64_t> dims,
                                const Computed& computed) {
   std::vector<std::vector<int64_t>> strides;
-  for (const Operand& operand : site.in) {
+  for (const CudaOperand& operand : site.in) {
     PT_ASSIGN(std::vector<int64_t> read, StridesFor(site, nodes, operand, dims));
     strides.push_back(std::move(read));
   }
@@ -471,18 +471,18 @@ Result<std::string> BehindText(const Site& site, std::span<const NodeId> nodes, 
   return AtCoordinates(site, IndexSpace::Whole(dims, std::move(strides)), body);
 }
 
-Result<KernelText> MakeElementwise(const Site& site) {
+Result<KernelText> MakeElementwise(const CudaSite& site) {
   PT_ASSIGN(const IndexSpace space, SpaceOf(site));
   PT_ASSIGN(const std::string body, ElementwiseBody(site, site.nodes, {}));
   return TogetherKernel(site, space, body);
 }
 
-std::vector<uint32_t> InPlaceInputs(const Site& site) {
+std::vector<uint32_t> InPlaceInputs(const CudaSite& site) {
   std::vector<uint32_t> inputs;
   if (site.out.size() != 1) return inputs;
-  const Operand& out = site.out.front();
+  const CudaOperand& out = site.out.front();
   for (uint32_t i = 0; i < site.in.size(); ++i) {
-    const Operand& in = site.in[i];
+    const CudaOperand& in = site.in[i];
     if (in.constant == nullptr && in.type() == out.type() && in.dims() == out.dims()) inputs.push_back(i);
   }
   return inputs;

@@ -17,24 +17,24 @@ struct Computed {
 
 // Statements for one element of the site's results, in the form that TogetherKernel takes: $L2$ is what input 2 has in
 // its place, $S0$ where result 0 goes. nodes: elementwise, ascending. kUnsupported where operators or types do not fit.
-Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> nodes, const Computed& computed);
+Result<std::string> ElementwiseBody(const CudaSite& site, std::span<const NodeId> nodes, const Computed& computed);
 
 // The strides with which the nodes, whose results have these dims, read the operand: scales and zero points run along
 // the axis that the node names, anything else broadcasts; zeros where none of them reads it. kUnsupported where it does
 // not fit, or is read in two ways.
-Result<std::vector<int64_t>> StridesFor(const Site& site, std::span<const NodeId> nodes, const Operand& operand,
+Result<std::vector<int64_t>> StridesFor(const CudaSite& site, std::span<const NodeId> nodes, const CudaOperand& operand,
                                         std::span<const int64_t> dims);
 
 // The same with its marks replaced by elements at c0, c1, … of the result's dims: what nodes behind a computed value
 // make of it. The site has one result.
-Result<std::string> BehindText(const Site& site, std::span<const NodeId> nodes, std::span<const int64_t> dims,
+Result<std::string> BehindText(const CudaSite& site, std::span<const NodeId> nodes, std::span<const int64_t> dims,
                                const Computed& computed);
 
 // All results have the same dims, to which inputs broadcast. kUnsupported where operators, types or dims do not fit.
-Result<KernelText> MakeElementwise(const Site& site);
+Result<KernelText> MakeElementwise(const CudaSite& site);
 
-// Inputs (indices into Site::in) that the first output may lie on: each of their elements is read by the thread that
-// writes the result's element in its place.
-std::vector<uint32_t> InPlaceInputs(const Site& site);
+// Inputs (indices into CudaSite::in) that the first output may lie on: each of their elements is read by the thread
+// that writes the result's element in its place.
+std::vector<uint32_t> InPlaceInputs(const CudaSite& site);
 
 }  // namespace pt::cuda

@@ -14,13 +14,13 @@ namespace {
 constexpr const char* kFault = "an index is out of range";
 
 struct Indexed {
-  const Operand &x, &indices;
+  const CudaOperand &x, &indices;
   size_t axis = 0;
 };
 
-Result<Indexed> Read(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand* const indices = site.Input(1);
+Result<Indexed> Read(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand* const indices = site.Input(1);
   if (indices == nullptr) return site.Unsupported("it has no indices");
   if (indices->type() != DataType::kInt32 && indices->type() != DataType::kInt64) {
     return site.Unsupported("its indices are neither int32 nor int64");
@@ -42,9 +42,9 @@ std::string Term(const std::string& coordinate, int64_t stride) {
 }
 std::string C(size_t d) { return "c" + std::to_string(d); }
 
-Result<Routine> Gather(const Site& site) {
+Result<CudaRoutine> Gather(const CudaSite& site) {
   PT_ASSIGN(const Indexed g, Read(site));
-  const Operand& y = site.out[0];
+  const CudaOperand& y = site.out[0];
   const std::vector<int64_t>& in = g.x.dims();
   const size_t indices = g.indices.dims().size();
   std::vector<int64_t> expected(in.begin(), in.begin() + static_cast<ptrdiff_t>(g.axis));
@@ -66,12 +66,12 @@ Result<Routine> Gather(const Site& site) {
   const std::string body = IndexText("at", site.NameOf(g.indices) + "[" + space.OffsetText(1) + "]", in[g.axis]) +
                            "    out0[" + space.OffsetText(2) + "] = " + site.NameOf(g.x) + "[" + space.OffsetText(0) +
                            " + (Index)at * " + std::to_string(g.x.strides()[g.axis]) + "];\n";
-  return Routine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
+  return CudaRoutine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
 }
 
-Result<Routine> GatherElements(const Site& site) {
+Result<CudaRoutine> GatherElements(const CudaSite& site) {
   PT_ASSIGN(const Indexed g, Read(site));
-  const Operand& y = site.out[0];
+  const CudaOperand& y = site.out[0];
   if (y.dims() != g.indices.dims() || y.dims().size() != g.x.dims().size()) {
     return site.Unsupported("its indices have other dims");
   }
@@ -85,13 +85,13 @@ Result<Routine> GatherElements(const Site& site) {
       IndexText("at", site.NameOf(g.indices) + "[" + space.OffsetText(1) + "]", g.x.dims()[g.axis]) + "    out0[" +
       space.OffsetText(2) + "] = " + site.NameOf(g.x) + "[" + space.OffsetText(0) + " + (Index)at * " +
       std::to_string(g.x.strides()[g.axis]) + "];\n";
-  return Routine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
+  return CudaRoutine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
 }
 
-Result<Routine> GatherNd(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand* const tuples = site.Input(1);
-  const Operand& y = site.out[0];
+Result<CudaRoutine> GatherNd(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand* const tuples = site.Input(1);
+  const CudaOperand& y = site.out[0];
   if (tuples == nullptr || tuples->type() != DataType::kInt64 || tuples->dims().empty()) {
     return site.Unsupported("its indices are not int64 of one dim or more");
   }
@@ -119,14 +119,14 @@ Result<Routine> GatherNd(const Site& site) {
   }
   for (size_t d = after; d < rank; ++d) offset += Term(C(lead + d - after), x->strides()[d]);
   body += "    out0[" + space.OffsetText(0) + "] = " + site.NameOf(*x) + "[" + offset + "];\n";
-  return Routine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
+  return CudaRoutine{.kernels = {ElementKernel(site, space, body)}, .fault = kFault};
 }
 
-constexpr std::array kRows = {OperatorRow{"Gather", Gather}, OperatorRow{"GatherElements", GatherElements},
-                              OperatorRow{"GatherND", GatherNd}};
+constexpr std::array kRows = {CudaRow{"Gather", Gather}, CudaRow{"GatherElements", GatherElements},
+                              CudaRow{"GatherND", GatherNd}};
 
 }  // namespace
 
-std::span<const OperatorRow> IndexedOperators() { return kRows; }
+std::span<const CudaRow> IndexedOperators() { return kRows; }
 
 }  // namespace pt::cuda

@@ -10,6 +10,6 @@ NodeId FindIntegerAverage(const Graph& graph, std::span<const NodeId> nodes);
 // It with the DequantizeLinear of its input, which nothing else reads; empty where it is none.
 std::vector<NodeId> IntegerAverageNodes(const Graph& graph, NodeId average);
 // With the elementwise nodes behind it. kUnsupported where types or dims do not fit.
-Result<Routine> MakeIntegerAverage(const Site& site);
+Result<CudaRoutine> MakeIntegerAverage(const CudaSite& site);
 
 }  // namespace pt::cuda

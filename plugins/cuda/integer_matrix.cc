@@ -12,7 +12,7 @@ std::string N(int64_t n) { return std::to_string(n); }
 
 // One side: its strides along the rows, the columns and whatever stands before them, in elements.
 struct Side {
-  const Operand* operand = nullptr;
+  const CudaOperand* operand = nullptr;
   int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
   std::vector<int64_t> batch;  // strides by the result's leading dims; zeros where it has one matrix for all
 
@@ -24,7 +24,8 @@ struct Side {
   }
 };
 
-Result<Side> ReadSide(const Site& site, const Operand& operand, bool transposed, std::span<const int64_t> leading) {
+Result<Side> ReadSide(const CudaSite& site, const CudaOperand& operand, bool transposed,
+                      std::span<const int64_t> leading) {
   const size_t rank = operand.dims().size();
   if (rank < 2) return site.Unsupported("it multiplies a vector");
   TensorLayout outer = operand.layout;
@@ -57,7 +58,7 @@ struct Matrices {
   bool is_tall() const { return b.is_one(); }
 };
 
-Result<Matrices> Read(const Site& site) {
+Result<Matrices> Read(const CudaSite& site) {
   Matrices m;
   PT_ASSIGN(m.product, ReadIntegerProduct(site));
   const std::vector<int64_t>& y = m.product.y_dims;
@@ -74,7 +75,7 @@ Result<Matrices> Read(const Site& site) {
 }
 
 // What is multiplied, as text; without what is done with it.
-TiledProduct TiledOf(const Site& site, const Matrices& m) {
+TiledProduct TiledOf(const CudaSite& site, const Matrices& m) {
   std::vector<int64_t> rows = {m.a.rows}, strides = {m.a.row_stride};
   if (m.is_tall()) {
     rows.insert(rows.begin(), m.leading.begin(), m.leading.end());
@@ -111,7 +112,7 @@ struct Finish {
 };
 
 // What a Gemm multiplies with and adds.
-Result<Finish> GemmFinish(const Site& site, const Matrices& m) {
+Result<Finish> GemmFinish(const CudaSite& site, const Matrices& m) {
   const float alpha = m.gemm.alpha, beta = m.gemm.beta;
   if (!std::isfinite(alpha) || !std::isfinite(beta)) return site.Unsupported("alpha or beta is not finite");
   Finish finish{alpha == 1.0F ? "" : FloatLiteral(alpha), ""};
@@ -126,13 +127,13 @@ Result<Finish> GemmFinish(const Site& site, const Matrices& m) {
 
 }  // namespace
 
-Result<std::vector<std::string>> MatrixVariants(const Site& site) {
+Result<std::vector<std::string>> MatrixVariants(const CudaSite& site) {
   PT_ASSIGN(const Matrices m, Read(site));
   const TiledProduct product = TiledOf(site, m);
   return FittingTiles(product.rows, product.columns);
 }
 
-Result<Routine> MakeMatrixProduct(const Site& site, std::string_view variant) {
+Result<CudaRoutine> MakeMatrixProduct(const CudaSite& site, std::string_view variant) {
   PT_ASSIGN(const Matrices m, Read(site));
   const IntegerProduct& p = m.product;
   const auto a_last = static_cast<int64_t>(p.a.integers->dims().size()) - 1;
@@ -157,7 +158,7 @@ Result<Routine> MakeMatrixProduct(const Site& site, std::string_view variant) {
   TiledProduct product = TiledOf(site, m);
   PT_ASSIGN(product.written, WrittenText(site, p, scales, finish.bias, finish.alpha));
   PT_ASSIGN(KernelText kernel, TileKernel(site, product, variant, &bytes));
-  return Routine{{std::move(kernel)}};
+  return CudaRoutine{{std::move(kernel)}};
 }
 
 }  // namespace pt::cuda

@@ -21,7 +21,7 @@ bool IsOfReals(const Node& node) { return IsOneOf(node, {"Conv", "ConvTranspose"
 bool IsIn(std::span<const NodeId> nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 // An operand of an operator on integers. axis: counted from the end where it is negative.
-Factor AsIntegers(const Site& site, const Node& node, size_t integers, std::optional<size_t> scale, size_t zero,
+Factor AsIntegers(const CudaSite& site, const Node& node, size_t integers, std::optional<size_t> scale, size_t zero,
                   int64_t axis) {
   Factor factor{site.InputOf(node, integers), scale ? site.InputOf(node, *scale) : nullptr, site.InputOf(node, zero)};
   const auto rank = factor.integers == nullptr ? 0 : static_cast<int64_t>(factor.integers->dims().size());
@@ -29,7 +29,7 @@ Factor AsIntegers(const Site& site, const Node& node, size_t integers, std::opti
   return factor;
 }
 
-Status CheckFactor(const Site& site, const Factor& factor) {
+Status CheckFactor(const CudaSite& site, const Factor& factor) {
   if (factor.integers == nullptr) return site.Unsupported("an input is missing");
   const DataType type = factor.integers->type();
   if (!IsByte(type)) return site.Unsupported("it multiplies no integers of 8 bits");
@@ -39,7 +39,7 @@ Status CheckFactor(const Site& site, const Factor& factor) {
   return {};
 }
 
-Result<IntegerProduct> ReadReal(const Site& site, const Node& node) {
+Result<IntegerProduct> ReadReal(const CudaSite& site, const Node& node) {
   IntegerProduct product;
   product.node = &node;
   PT_ASSIGN(product.a, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 0))));
@@ -51,7 +51,7 @@ Result<IntegerProduct> ReadReal(const Site& site, const Node& node) {
   return product;
 }
 
-Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
+Result<IntegerProduct> ReadIntegers(const CudaSite& site, const Node& node) {
   IntegerProduct product;
   product.node = &node;
   const bool requantised = node.op.starts_with("QLinear"),
@@ -71,7 +71,7 @@ Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
       product.y_zero == nullptr) {
     return site.Unsupported("an input is missing");
   }
-  for (const Operand* const scale : {product.a.scale, product.b.scale, product.y_scale}) {
+  for (const CudaOperand* const scale : {product.a.scale, product.b.scale, product.y_scale}) {
     if (scale->type() != DataType::kFloat32) return site.Unsupported("a scale is not of float32");
   }
   if (!IsByte(product.y_zero->type()) || product.y_zero->elements() != 1 || product.y_scale->elements() != 1) {
@@ -84,7 +84,7 @@ Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
 }
 
 // A number of the site: written down where it is known and alone.
-std::string NumberText(const Site& site, const Operand& operand, const std::string& index) {
+std::string NumberText(const CudaSite& site, const CudaOperand& operand, const std::string& index) {
   if (operand.elements() != 1)
     return site.NameOf(operand) + "[(" + index + ") * " + std::to_string(operand.strides()[0]) + "]";
   const std::string literal = operand.constant == nullptr ? "" : LiteralOf(operand.type(), *operand.constant);
@@ -92,8 +92,8 @@ std::string NumberText(const Site& site, const Operand& operand, const std::stri
 }
 
 // Of the result by a scale of its own, in float64 as the reference library has it.
-std::string RequantisedText(const Site& site, const IntegerProduct& product, const std::array<std::string, 2>& scales,
-                            const std::string& bias) {
+std::string RequantisedText(const CudaSite& site, const IntegerProduct& product,
+                            const std::array<std::string, 2>& scales, const std::string& bias) {
   const DataType to = product.y_zero->type();
   const IntegerRange range = RangeOf(to).value();
   const std::string sum = bias.empty() ? "(double)total" : "(double)((long long)total + " + bias + ")";
@@ -114,7 +114,7 @@ NodeId DequantisationOf(const Graph& graph, const Node& node, size_t i) {
   return bytes ? producer : NodeId();
 }
 
-Result<Factor> DequantisedFactor(const Site& site, const Node& node) {
+Result<Factor> DequantisedFactor(const CudaSite& site, const Node& node) {
   Factor factor{site.InputOf(node, 0), site.InputOf(node, 1), site.InputOf(node, 2)};
   if (factor.integers == nullptr || factor.scale == nullptr) return site.Unsupported("an input is missing");
   if (!IsReal(factor.scale->type())) return site.Unsupported("a scale is not of float32, float16 or bfloat16");
@@ -149,7 +149,7 @@ std::vector<NodeId> IntegerProductNodes(const Graph& graph, NodeId product) {
   return nodes;
 }
 
-Result<IntegerProduct> ReadIntegerProduct(const Site& site) {
+Result<IntegerProduct> ReadIntegerProduct(const CudaSite& site) {
   const NodeId id = FindIntegerProduct(site.graph, site.nodes);
   if (!id.valid()) return site.Unsupported("it has no product of integers");
   const Node& node = site.graph.node(id);
@@ -170,8 +170,8 @@ Result<IntegerProduct> ReadIntegerProduct(const Site& site) {
   return product;
 }
 
-Result<std::string> ParameterText(const Site& site, const Factor& factor, const Operand& parameter, int64_t axis,
-                                  const std::string& index) {
+Result<std::string> ParameterText(const CudaSite& site, const Factor& factor, const CudaOperand& parameter,
+                                  int64_t axis, const std::string& index) {
   if (parameter.elements() == 1) return NumberText(site, parameter, index);
   const bool fits = parameter.dims().size() == 1 && factor.axis == axis &&
                     parameter.dims()[0] == factor.integers->dims()[static_cast<size_t>(axis)];
@@ -179,7 +179,7 @@ Result<std::string> ParameterText(const Site& site, const Factor& factor, const 
   return NumberText(site, parameter, index);
 }
 
-Result<std::string> ZeroText(const Site& site, const Factor& factor, int64_t axis, const std::string& index) {
+Result<std::string> ZeroText(const CudaSite& site, const Factor& factor, int64_t axis, const std::string& index) {
   const int64_t middle = factor.integers->type() == DataType::kUint8 ? 128 : 0;
   if (factor.zero == nullptr) return middle == 0 ? std::string() : std::to_string(-middle);
   if (factor.zero->constant != nullptr) {
@@ -198,7 +198,7 @@ std::string MovedText(const std::string& element, DataType type, const std::stri
          ")";
 }
 
-Result<std::string> WrittenText(const Site& site, const IntegerProduct& product,
+Result<std::string> WrittenText(const CudaSite& site, const IntegerProduct& product,
                                 const std::array<std::string, 2>& scales, const std::string& bias,
                                 const std::string& alpha) {
   std::string made = "total";

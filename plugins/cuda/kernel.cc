@@ -109,9 +109,9 @@ Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileCo
   });
 }
 
-Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context) {
+Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const CudaSite& site, CompileContext& context) {
   std::vector<std::shared_ptr<DeviceBuffer>> constants;
-  for (const Operand& operand : site.in) {
+  for (const CudaOperand& operand : site.in) {
     if (operand.constant == nullptr) continue;
     PT_ASSIGN(std::shared_ptr<DeviceBuffer> buffer, OnDevice(*operand.constant, context));
     constants.push_back(std::move(buffer));
@@ -119,7 +119,8 @@ Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site&
   return constants;
 }
 
-Result<std::unique_ptr<Kernel>> CompileRoutine(const Site& site, const Routine& routine, CompileContext& context) {
+Result<std::unique_ptr<Kernel>> CompileRoutine(const CudaSite& site, const CudaRoutine& routine,
+                                               CompileContext& context) {
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
   const int64_t most = kBlocksEach * driver->context()->multiprocessors();
   auto compiled = std::make_shared<Compiled>();

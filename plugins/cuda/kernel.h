@@ -18,8 +18,9 @@ Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileCo
 // The bytes of a tensor's numbers, real ones as that type.
 std::string StoredAs(const Tensor& tensor, DataType type);
 // All constants of the site, in its order.
-Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context);
+Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const CudaSite& site, CompileContext& context);
 
-Result<std::unique_ptr<Kernel>> CompileRoutine(const Site& site, const Routine& routine, CompileContext& context);
+Result<std::unique_ptr<Kernel>> CompileRoutine(const CudaSite& site, const CudaRoutine& routine,
+                                               CompileContext& context);
 
 }  // namespace pt::cuda

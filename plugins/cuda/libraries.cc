@@ -19,19 +19,19 @@ std::vector<UnitClassId> ComputingClasses(const Platform& platform) {
   return classes;
 }
 
-std::vector<Form> FormsOf(std::span<const Operand> operands) {
+std::vector<Form> FormsOf(std::span<const CudaOperand> operands) {
   std::vector<Form> forms;
-  for (const Operand& operand : operands) {
+  for (const CudaOperand& operand : operands) {
     if (operand.constant == nullptr) forms.push_back({operand.layout.layout, operand.type()});
   }
   return forms;
 }
 
-std::vector<Candidate> RowMajorCandidates(const Site& site, std::string_view library,
+std::vector<Candidate> RowMajorCandidates(const CudaSite& site, std::string_view library,
                                           std::span<const UnitClassId> classes, uint64_t scratch_bytes) {
   Candidate candidate = RowMajorCandidate(site.graph, site.nodes, library);
   candidate.scratch_bytes = scratch_bytes;
-  for (const Operand& operand : site.in) {
+  for (const CudaOperand& operand : site.in) {
     if (operand.constant != nullptr) candidate.constant_bytes += operand.constant->bytes().size();
   }
   std::vector<Candidate> candidates(classes.size(), candidate);

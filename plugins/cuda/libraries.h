@@ -18,9 +18,9 @@ std::unique_ptr<Library> MakeDnnLibrary(std::shared_ptr<const Functions> functio
 std::vector<UnitClassId> ComputingClasses(const Platform& platform);
 bool IsCuda(const Platform& platform, DeviceId device);
 // Of the operands that are no constants.
-std::vector<Form> FormsOf(std::span<const Operand> operands);
+std::vector<Form> FormsOf(std::span<const CudaOperand> operands);
 // The site's nodes on row-major tensors, once for each of the classes.
-std::vector<Candidate> RowMajorCandidates(const Site& site, std::string_view library,
+std::vector<Candidate> RowMajorCandidates(const CudaSite& site, std::string_view library,
                                           std::span<const UnitClassId> classes, uint64_t scratch_bytes);
 
 }  // namespace pt::cuda

@@ -12,7 +12,7 @@ namespace {
 
 bool IsNumber(DataType type) { return IsReal(type) || type == DataType::kInt32 || type == DataType::kInt64; }
 
-Result<const Operand*> NumberInput(const Site& site) {
+Result<const CudaOperand*> NumberInput(const CudaSite& site) {
   if (site.in.empty() || site.Input(0) != &site.in[0]) return site.Unsupported("its input is a constant");
   if (!IsNumber(site.in[0].type())) {
     return site.Unsupported("it does not run on " + std::string(DataTypeName(site.in[0].type())));
@@ -28,9 +28,9 @@ struct Lines {
 
 // A NaN is neither more nor less than anything: at the front it stays, elsewhere it is passed over.
 template <bool most>
-Result<Routine> ArgReduce(const Site& site) {
-  PT_ASSIGN(const Operand* const x, NumberInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> ArgReduce(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, NumberInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const ArgReductionNode arg,
             OrUnsupported(ReadArgReduction(site.node(), site.graph.opset(), x->dims().size()), site));
   const auto [axis, keep, last] = arg;
@@ -63,12 +63,12 @@ Result<Routine> ArgReduce(const Site& site) {
       " places[mine]));\n        if (taken) { numbers[mine] = numbers[other]; places[mine] = places[other]; }\n");
   rows.Add("    if (threadIdx.x == 0) {\n      const " + type + " front = in0[" + Rows::RowAt(0) + "];\n      out0[" +
            Rows::RowAt(1) + "] = front != front || places[0] < 0 ? 0 : places[0];\n    }\n    __syncthreads();\n");
-  return Routine{{rows.Finish()}};
+  return CudaRoutine{{rows.Finish()}};
 }
 
-Result<Routine> CumSum(const Site& site) {
-  PT_ASSIGN(const Operand* const x, NumberInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> CumSum(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, NumberInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const auto given, site.Ints(1, "axis"));
   if (!given || given->size() != 1) return site.Unsupported("its axis is not a single number");
   PT_ASSIGN(const size_t axis, site.Axis(given->front(), x->dims().size()));
@@ -83,7 +83,7 @@ Result<Routine> CumSum(const Site& site) {
   }
   const IndexSpace space(lines.dims, {lines.from, lines.to});
   const int64_t length = x->dims()[axis];
-  if (length == 0) return Routine{};
+  if (length == 0) return CudaRoutine{};
   const std::string n = std::to_string(length), type(ComputeTypeOf(x->type()));
   const std::string place = reverse ? "(" + std::to_string(length - 1) + " - k)" : "k";
   const auto element = [&](const char* name, size_t tensor, int64_t stride) {
@@ -98,14 +98,14 @@ Result<Routine> CumSum(const Site& site) {
   const std::string body = "    " + type + " sum = 0;\n    for (Index k = 0; k < " + n + "; ++k) {\n      const " +
                            type + " x = " + element("in0", 0, x->strides()[axis]) + ";\n" + (exclusive ? store : "") +
                            "      sum = " + sum + ";\n" + (exclusive ? "" : store) + "    }\n";
-  return Routine{{ElementKernel(site, space, body)}};
+  return CudaRoutine{{ElementKernel(site, space, body)}};
 }
 
-constexpr std::array kRows = {OperatorRow{"ArgMax", ArgReduce<true>}, OperatorRow{"ArgMin", ArgReduce<false>},
-                              OperatorRow{"CumSum", CumSum}};
+constexpr std::array kRows = {CudaRow{"ArgMax", ArgReduce<true>}, CudaRow{"ArgMin", ArgReduce<false>},
+                              CudaRow{"CumSum", CumSum}};
 
 }  // namespace
 
-std::span<const OperatorRow> LineOperators() { return kRows; }
+std::span<const CudaRow> LineOperators() { return kRows; }
 
 }  // namespace pt::cuda

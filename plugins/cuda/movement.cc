@@ -14,22 +14,22 @@
 namespace pt::cuda {
 namespace {
 
-Side SideOf(const Site& site, const Operand& operand) {
+Side SideOf(const CudaSite& site, const CudaOperand& operand) {
   return {site.NameOf(operand), IndexSpace(operand.dims(), {operand.strides()})};
 }
 
 // The same elements in the same order, under other dims.
-Result<Routine> View(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
+Result<CudaRoutine> View(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
   const Side from = SideOf(site, *x), to = SideOf(site, site.out[0]);
   if (from.space.count() != to.space.count()) return site.Unsupported("its result has other elements");
   // What else it reads, dims or axes that the run makes, would be waited for in vain.
   const bool alone = GroupInputs(site.graph, site.nodes).size() == 1 && x->type() == site.out[0].type();
-  return Routine{{CopyKernel(site, from, to)}, {}, alone ? Elision::kViewOfInput : Elision::kNone};
+  return CudaRoutine{{CopyKernel(site, from, to)}, {}, alone ? Elision::kViewOfInput : Elision::kNone};
 }
 
 // The input's dims in the order of the result's.
-Result<std::vector<size_t>> Permutation(const Site& site, const Operand& x, const Operand& y) {
+Result<std::vector<size_t>> Permutation(const CudaSite& site, const CudaOperand& x, const CudaOperand& y) {
   const size_t rank = x.dims().size();
   PT_ASSIGN(std::vector<size_t> order, OrUnsupported(ReadPermutation(site.node(), rank), site));
   if (rank != y.dims().size()) return site.Unsupported("its result has other dims");
@@ -39,29 +39,29 @@ Result<std::vector<size_t>> Permutation(const Site& site, const Operand& x, cons
   return order;
 }
 
-Result<Routine> Transpose(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Transpose(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const std::vector<size_t> order, Permutation(site, *x, y));
   std::vector<int64_t> strides;
   for (const size_t d : order) strides.push_back(x->strides()[d]);
   const IndexSpace space(y.dims(), {strides, y.strides()});
-  if (auto tiled = TransposeKernel(site, site.NameOf(*x), space)) return Routine{{std::move(*tiled)}};
-  return Routine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {strides})}, SideOf(site, y))}};
+  if (auto tiled = TransposeKernel(site, site.NameOf(*x), space)) return CudaRoutine{{std::move(*tiled)}};
+  return CudaRoutine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {strides})}, SideOf(site, y))}};
 }
 
-Result<Routine> Expand(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Expand(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   const auto strides = BroadcastStrides(x->layout, y.dims());
   if (!strides) return site.Unsupported("its input does not broadcast to the result");
-  return Routine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {*strides})}, SideOf(site, y))}};
+  return CudaRoutine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {*strides})}, SideOf(site, y))}};
 }
 
 // A kernel for each input. Placed as slices of the output, they need none.
-Result<Routine> Concat(const Site& site) {
+Result<CudaRoutine> Concat(const CudaSite& site) {
   PT_CHECK_OK(MovedInput(site));
-  const Operand& y = site.out[0];
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), y.dims().size()), site));
   // Slices lie in one piece where no dim outside the joined one repeats. Every input must have a producer of its own to
   // place it there.
@@ -70,11 +70,11 @@ Result<Routine> Concat(const Site& site) {
   const bool produced = site.in.size() == site.node().inputs.size() && std::ranges::all_of(site.in, [&](const auto& x) {
                           return x.constant == nullptr && x.type() == y.type();
                         });
-  Routine routine;
+  CudaRoutine routine;
   routine.elision = outermost && produced ? Elision::kSlicesOfOutput : Elision::kNone;
   int64_t at = 0;
   for (size_t i = 0; i < site.node().inputs.size(); ++i) {
-    const Operand* const input = site.Input(i);
+    const CudaOperand* const input = site.Input(i);
     if (input == nullptr || !AreAlike(*input, y)) return site.Unsupported("an input is of another type");
     std::vector<int64_t> expected = y.dims();
     if (input->dims().size() != expected.size()) return site.Unsupported("an input has other dims");
@@ -90,12 +90,12 @@ Result<Routine> Concat(const Site& site) {
 
 // A kernel for each part that somebody reads. The parts' dims are what the graph says; which of them they are, only the
 // node's outputs tell.
-Result<Routine> Split(const Site& site) {
-  const Operand* const x = site.Input(0);
+Result<CudaRoutine> Split(const CudaSite& site) {
+  const CudaOperand* const x = site.Input(0);
   if (x == nullptr || CTypeOf(x->type()).empty()) return site.Unsupported("it has no input that kernels know");
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x->dims().size()), site));
   PT_CHECK_OK(site.Ints(1, "split"));  // what only the run knows could be wrong then
-  Routine routine;
+  CudaRoutine routine;
   int64_t at = 0;
   for (const ValueId part : site.node().outputs) {
     if (!part.valid()) return site.Unsupported("one of its parts has no name");
@@ -104,7 +104,7 @@ Result<Routine> Split(const Site& site) {
     if (!dims || dims->size() != expected.size()) return site.Unsupported("a part has other dims");
     expected[along] = (*dims)[along];
     if (*dims != expected) return site.Unsupported("a part has other dims");
-    const auto made = std::ranges::find(site.out, part, &Operand::value);
+    const auto made = std::ranges::find(site.out, part, &CudaOperand::value);
     if (made != site.out.end()) {
       if (!AreAlike(*x, *made)) return site.Unsupported("a part is of another type");
       Side from{site.NameOf(*x), IndexSpace(expected, {x->strides()}), at * x->strides()[along]};
@@ -122,7 +122,7 @@ struct Stretch {
 };
 
 // Its lists are inputs since operator set 10, attributes before.
-Result<std::vector<Stretch>> Stretches(const Site& site, const Operand& x, const Operand& y) {
+Result<std::vector<Stretch>> Stretches(const CudaSite& site, const CudaOperand& x, const CudaOperand& y) {
   PT_ASSIGN(const auto starts, site.Ints(1, "starts"));
   PT_ASSIGN(const auto ends, site.Ints(2, "ends"));
   PT_ASSIGN(const auto axes, site.Ints(3, "axes"));
@@ -152,9 +152,9 @@ Result<std::vector<Stretch>> Stretches(const Site& site, const Operand& x, const
   return stretches;
 }
 
-Result<Routine> Slice(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Slice(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const std::vector<Stretch> stretches, Stretches(site, *x, y));
   std::vector<int64_t> strides;
   int64_t first = 0;
@@ -162,7 +162,7 @@ Result<Routine> Slice(const Site& site) {
     strides.push_back(stretches[d].step * x->strides()[d]);
     first += y.dims()[d] == 0 ? 0 : stretches[d].start * x->strides()[d];
   }
-  return Routine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {strides}), first}, SideOf(site, y))}};
+  return CudaRoutine{{CopyKernel(site, {site.NameOf(*x), IndexSpace(y.dims(), {strides}), first}, SideOf(site, y))}};
 }
 
 // Dims of both tensors side by side: what is read and written along each.
@@ -175,14 +175,14 @@ struct Walk {
   }
 };
 
-Routine WalkRoutine(const Site& site, const Operand& x, const Walk& walk) {
+CudaRoutine WalkRoutine(const CudaSite& site, const CudaOperand& x, const Walk& walk) {
   return {{CopyKernel(site, {site.NameOf(x), IndexSpace(walk.dims, {walk.read})},
                       {"out0", IndexSpace(walk.dims, {walk.written})})}};
 }
 
-Result<Routine> Tile(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Tile(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const auto repeats, site.Ints(1, "repeats"));
   if (!repeats || repeats->size() != x->dims().size() || y.dims().size() != x->dims().size()) {
     return site.Unsupported("its repeats do not fit its input");
@@ -200,9 +200,9 @@ Result<Routine> Tile(const Site& site) {
 }
 
 // Blocks of b x b positions lie in channels of one tensor, the deep one, and beside each other in the other.
-Result<Routine> Blocks(const Site& site, bool to_space) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand &deep = to_space ? *x : site.out[0], &flat = to_space ? site.out[0] : *x;
+Result<CudaRoutine> Blocks(const CudaSite& site, bool to_space) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand &deep = to_space ? *x : site.out[0], &flat = to_space ? site.out[0] : *x;
   PT_ASSIGN(const DepthSpaceNode blocks, OrUnsupported(ReadDepthSpace(site.node()), site));
   const int64_t b = blocks.block;
   if (deep.dims().size() != 4 || flat.dims().size() != 4) return site.Unsupported("it has not four dims");
@@ -226,21 +226,21 @@ Result<Routine> Blocks(const Site& site, bool to_space) {
   return WalkRoutine(site, *x, walk);
 }
 
-Result<Routine> DepthToSpace(const Site& site) { return Blocks(site, true); }
-Result<Routine> SpaceToDepth(const Site& site) { return Blocks(site, false); }
+Result<CudaRoutine> DepthToSpace(const CudaSite& site) { return Blocks(site, true); }
+Result<CudaRoutine> SpaceToDepth(const CudaSite& site) { return Blocks(site, false); }
 
 constexpr std::array kRows = {
-    OperatorRow{"Concat", Concat},  OperatorRow{"DepthToSpace", DepthToSpace},
-    OperatorRow{"Expand", Expand},  OperatorRow{"Flatten", View},
-    OperatorRow{"Identity", View},  OperatorRow{"Reshape", View},
-    OperatorRow{"Slice", Slice},    OperatorRow{"SpaceToDepth", SpaceToDepth},
-    OperatorRow{"Split", Split},    OperatorRow{"Squeeze", View},
-    OperatorRow{"Tile", Tile},      OperatorRow{"Transpose", Transpose},
-    OperatorRow{"Unsqueeze", View},
+    CudaRow{"Concat", Concat},  CudaRow{"DepthToSpace", DepthToSpace},
+    CudaRow{"Expand", Expand},  CudaRow{"Flatten", View},
+    CudaRow{"Identity", View},  CudaRow{"Reshape", View},
+    CudaRow{"Slice", Slice},    CudaRow{"SpaceToDepth", SpaceToDepth},
+    CudaRow{"Split", Split},    CudaRow{"Squeeze", View},
+    CudaRow{"Tile", Tile},      CudaRow{"Transpose", Transpose},
+    CudaRow{"Unsqueeze", View},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MovementOperators() { return kRows; }
+std::span<const CudaRow> MovementOperators() { return kRows; }
 
 }  // namespace pt::cuda

@@ -7,13 +7,13 @@
 namespace pt::cuda {
 
 // Elements of one can be written as the other's: of one type, or real numbers stored in different ways.
-bool AreAlike(const Operand& from, const Operand& to);
+bool AreAlike(const CudaOperand& from, const CudaOperand& to);
 
 // Input 0 of the only node, when its elements can be the only result's; kUnsupported with the reason otherwise.
-Result<const Operand*> MovedInput(const Site& site);
+Result<const CudaOperand*> MovedInput(const CudaSite& site);
 
 // A kernel by tiles in shared memory, which reads and writes neighbours at the same time though both tensors of the
 // space, `in` and output 0, have their own innermost dim; nullopt where that is of no use.
-std::optional<KernelText> TransposeKernel(const Site& site, const std::string& in, const IndexSpace& space);
+std::optional<KernelText> TransposeKernel(const CudaSite& site, const std::string& in, const IndexSpace& space);
 
 }  // namespace pt::cuda

@@ -13,12 +13,12 @@
 namespace pt::cuda {
 namespace {
 
-const OperatorRow* FindOperator(const Node& node) {
+const CudaRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  for (const std::span<const OperatorRow> table :
+  for (const std::span<const CudaRow> table :
        {RowOperators(), MovementOperators(), PoolingOperators(), IndexedOperators(), PadOperators(), ResizeOperators(),
         NormalizationOperators(), LineOperators(), RecurrentOperators(), QuantisationOperators()}) {
-    const auto row = std::ranges::find(table, node.op, &OperatorRow::op);
+    const auto row = std::ranges::find(table, node.op, &CudaRow::op);
     if (row != table.end()) return &*row;
   }
   return nullptr;
@@ -26,13 +26,13 @@ const OperatorRow* FindOperator(const Node& node) {
 
 // What has several ways to run; null for anything else.
 struct Family {
-  Result<std::vector<std::string>> (*variants)(const Site&);
-  Result<Routine> (*make)(const Site&, std::string_view);
+  Result<std::vector<std::string>> (*variants)(const CudaSite&);
+  Result<CudaRoutine> (*make)(const CudaSite&, std::string_view);
 };
 constexpr Family kConvolution{ConvolutionVariants, MakeConvolution}, kTopK{TopKVariants, MakeTopK},
     kAttention{AttentionVariants, MakeAttentionKernel}, kMatrixProduct{MatrixVariants, MakeMatrixProduct};
 
-const Family* FamilyOf(const Site& site) {
+const Family* FamilyOf(const CudaSite& site) {
   if (IsConvolution(site.node())) return &kConvolution;
   if (IsTopK(site.node())) return &kTopK;
   if (IsAttention(site.graph, site.nodes)) return &kAttention;
@@ -43,20 +43,20 @@ const Family* FamilyOf(const Site& site) {
 
 }  // namespace
 
-Result<std::vector<std::string>> KernelVariants(const Site& site) {
+Result<std::vector<std::string>> KernelVariants(const CudaSite& site) {
   if (const Family* const family = FamilyOf(site)) return family->variants(site);
   return std::vector<std::string>{""};
 }
 
-Result<Routine> MakeRoutine(const Site& site, std::string_view variant) {
+Result<CudaRoutine> MakeRoutine(const CudaSite& site, std::string_view variant) {
   if (const Family* const family = FamilyOf(site)) return family->make(site, variant);
   if (FindIntegerAverage(site.graph, site.nodes).valid()) return MakeIntegerAverage(site);
   if (site.nodes.size() == 1) {
-    if (const OperatorRow* const row = FindOperator(site.node())) return row->make(site);
+    if (const CudaRow* const row = FindOperator(site.node())) return row->make(site);
     if (!IsElementwiseOperator(site.node())) return site.Unsupported("there is no kernel for it");
   }
   PT_ASSIGN(KernelText kernel, MakeElementwise(site));
-  return Routine{{std::move(kernel)}, InPlaceInputs(site)};
+  return CudaRoutine{{std::move(kernel)}, InPlaceInputs(site)};
 }
 
 }  // namespace pt::cuda

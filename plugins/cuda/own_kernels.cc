@@ -119,7 +119,7 @@ class OwnKernelsLibrary final : public Library {
       if (!precision.allows(storages.math)) continue;
       // Steps of a quantisation are not to be those of rounded numbers.
       if (storages.math != MathMode::kFp32 && HasQuantisation(graph, nodes)) continue;
-      const Result<Site> site = Site::MakeDense(graph, nodes, storages.in, storages.out);
+      const Result<CudaSite> site = CudaSite::MakeDense(graph, nodes, storages.in, storages.out);
       if (!site.ok()) return candidates;
       if (!seen.insert({FormsOf(site->in), FormsOf(site->out)}).second) continue;
       Offer(*site, storages, classes, candidates);
@@ -128,24 +128,24 @@ class OwnKernelsLibrary final : public Library {
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    const Result<Site> site = Site::MakeDense(graph, {&node, 1});
+    const Result<CudaSite> site = CudaSite::MakeDense(graph, {&node, 1});
     if (!site.ok()) return site.error().message;
     const Result<std::vector<std::string>> variants = KernelVariants(*site);
     if (!variants.ok()) return variants.error().message;
-    const Result<Routine> routine = MakeRoutine(*site, variants->front());
+    const Result<CudaRoutine> routine = MakeRoutine(*site, variants->front());
     return routine.ok() ? std::nullopt : std::optional(routine.error().message);
   }
 
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
-    PT_ASSIGN(const Site site, Site::Make(graph, candidate.nodes, in, out));
+    PT_ASSIGN(const CudaSite site, CudaSite::Make(graph, candidate.nodes, in, out));
     PT_ASSIGN(const std::vector<std::string> variants, KernelVariants(site));
     for (const std::string& variant : variants) {
       const bool wanted = std::ranges::any_of(
           kStorages, [&](const Storages& storages) { return Joined(variant, storages.variant) == candidate.variant; });
       if (!wanted) continue;
-      PT_ASSIGN(const Routine routine, MakeRoutine(site, variant));
+      PT_ASSIGN(const CudaRoutine routine, MakeRoutine(site, variant));
       return CompileRoutine(site, routine, context);
     }
     return site.Unsupported("there is no variant \"" + candidate.variant + "\" of it");
@@ -163,20 +163,20 @@ class OwnKernelsLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                  CompileContext& context) const override {
     const Graph nothing;
-    Site site{nothing, {}, {{ValueId(), from, nullptr, from.type}}, {{ValueId(), to, nullptr, to.type}}};
+    CudaSite site{nothing, {}, {{ValueId(), from, nullptr, from.type}}, {{ValueId(), to, nullptr, to.type}}};
     return CompileRoutine(site,
-                          Routine{{CopyKernel(site, {"in0", IndexSpace(from.dims, {from.strides})},
-                                              {"out0", IndexSpace(to.dims, {to.strides})})}},
+                          CudaRoutine{{CopyKernel(site, {"in0", IndexSpace(from.dims, {from.strides})},
+                                                  {"out0", IndexSpace(to.dims, {to.strides})})}},
                           context);
   }
 
  private:
-  static void Offer(const Site& site, const Storages& storages, std::span<const UnitClassId> classes,
+  static void Offer(const CudaSite& site, const Storages& storages, std::span<const UnitClassId> classes,
                     std::vector<Candidate>& candidates) {
     const Result<std::vector<std::string>> variants = KernelVariants(site);
     if (!variants.ok()) return;
     for (const std::string& variant : *variants) {
-      const Result<Routine> routine = MakeRoutine(site, variant);
+      const Result<CudaRoutine> routine = MakeRoutine(site, variant);
       if (!routine.ok()) continue;
       for (Candidate& candidate : RowMajorCandidates(site, kName, classes, routine->scratch_bytes)) {
         candidate.variant = Joined(variant, storages.variant);

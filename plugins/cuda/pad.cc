@@ -9,7 +9,7 @@ namespace pt::cuda {
 namespace {
 
 // Pads before each dim.
-Result<std::vector<int64_t>> PadsBefore(const Site& site, const Operand& x, const Operand& y) {
+Result<std::vector<int64_t>> PadsBefore(const CudaSite& site, const CudaOperand& x, const CudaOperand& y) {
   PT_ASSIGN(const auto pads, site.Ints(1, "pads"));
   PT_ASSIGN(const auto axes, site.Ints(3, "axes"));
   const size_t n = axes ? axes->size() : x.dims().size();
@@ -30,9 +30,9 @@ Result<std::vector<int64_t>> PadsBefore(const Site& site, const Operand& x, cons
 }
 
 // What stands where the input has nothing.
-Result<std::string> Filling(const Site& site, const Operand& x) {
+Result<std::string> Filling(const CudaSite& site, const CudaOperand& x) {
   const std::string type(ComputeTypeOf(x.type()));
-  if (const Operand* const given = site.Input(2)) {
+  if (const CudaOperand* const given = site.Input(2)) {
     if (given->value_type != x.value_type || IndexSpace(given->dims(), {given->strides()}).count() != 1) {
       return site.Unsupported("its constant is not a single number of the input's type");
     }
@@ -60,14 +60,14 @@ std::string SourceText(PadMode mode, size_t d, int64_t before, int64_t dim) {
          " >= " + size + ") " + f + " = " + period + " - " + f + ";\n";
 }
 
-Result<Routine> Pad(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Pad(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const PadMode mode, OrUnsupported(ReadPadMode(site.node()), site));
   PT_ASSIGN(const std::vector<int64_t> before, PadsBefore(site, *x, y));
   PT_ASSIGN(const std::string filling, Filling(site, *x));
   const IndexSpace space = IndexSpace::Whole(y.dims(), {y.strides()});
-  if (space.count() == 0) return Routine{};
+  if (space.count() == 0) return CudaRoutine{};
   std::string body, offset = "0", inside;
   for (size_t d = 0; d < before.size(); ++d) {
     const std::string n = std::to_string(d);
@@ -83,13 +83,13 @@ Result<Routine> Pad(const Site& site) {
   const std::string element = "(" + std::string(ComputeTypeOf(x->type())) + ")" + site.NameOf(*x) + "[" + offset + "]";
   body += "    out0[" + space.OffsetText(0) +
           "] = " + (inside.empty() ? element : "(" + inside + ") ? " + element + " : " + filling) + ";\n";
-  return Routine{{ElementKernel(site, space, body)}};
+  return CudaRoutine{{ElementKernel(site, space, body)}};
 }
 
-constexpr std::array kRows = {OperatorRow{"Pad", Pad}};
+constexpr std::array kRows = {CudaRow{"Pad", Pad}};
 
 }  // namespace
 
-std::span<const OperatorRow> PadOperators() { return kRows; }
+std::span<const CudaRow> PadOperators() { return kRows; }
 
 }  // namespace pt::cuda

@@ -19,8 +19,8 @@ constexpr int64_t kMostAlone = 4096;
 
 // One pooling of a site: the input, the result, and the window over it.
 struct Pooling {
-  const Site& site;
-  const Operand &x, &y;
+  const CudaSite& site;
+  const CudaOperand &x, &y;
   WindowParameters window;
 
   std::vector<int64_t> in() const { return {x.dims().begin() + 2, x.dims().end()}; }
@@ -35,7 +35,7 @@ struct Pooling {
     return text + "]";
   }
   std::string For(const std::string& statements) const { return ForWindow(window, in(), statements); }
-  Routine Finish(const std::string& body, const std::string& result) const {
+  CudaRoutine Finish(const std::string& body, const std::string& result) const {
     const IndexSpace space = IndexSpace::Whole(y.dims(), {y.strides()});
     const std::string store = "    " + site.NameOf(y) + "[" + space.OffsetText(0) + "] = " + result + ";\n";
     return {{ElementKernel(site, space, body + store)}};
@@ -55,10 +55,10 @@ Status NeedInputInEveryWindow(const Pooling& p) {
   return {};
 }
 
-Result<Pooling> ReadPooling(const Site& site, bool global) {
-  const Operand* const x = site.Input(0);
+Result<Pooling> ReadPooling(const CudaSite& site, bool global) {
+  const CudaOperand* const x = site.Input(0);
   if (x == nullptr) return site.Unsupported("it has no input");
-  const Operand* const first = site.Output(0);
+  const CudaOperand* const first = site.Output(0);
   if (first == nullptr) return site.Unsupported("its output is unused");
   if (x->dims().size() < 3 || first->dims().size() < 3 || x->dims()[1] != first->dims()[1]) {
     return site.Unsupported("its result has other channels");
@@ -98,7 +98,7 @@ Divisor DivisorOf(const Pooling& p, const Node& node) {
   return divisor;
 }
 
-Result<Routine> AveragePool(const Site& site) {
+Result<CudaRoutine> AveragePool(const CudaSite& site) {
   PT_ASSIGN(const Pooling p, ReadPooling(site, false));
   PT_CHECK_OK(NeedReal(p));
   const Divisor divisor = DivisorOf(p, site.node());
@@ -108,7 +108,7 @@ Result<Routine> AveragePool(const Site& site) {
 }
 
 template <bool global>
-Result<Routine> LpPool(const Site& site) {
+Result<CudaRoutine> LpPool(const CudaSite& site) {
   PT_ASSIGN(const Pooling p, ReadPooling(site, global));
   PT_CHECK_OK(NeedReal(p));
   const int64_t power = ReadPoolingNode(site.node()).power;
@@ -122,9 +122,9 @@ Result<Routine> LpPool(const Site& site) {
 }
 
 // Where the largest lies in the whole input, the first of equals; a NaN is neither larger nor smaller than anything.
-Result<Routine> MaxPoolWithIndices(const Pooling& p) {
-  const Site& site = p.site;
-  const Operand* const places = site.Output(1);
+Result<CudaRoutine> MaxPoolWithIndices(const Pooling& p) {
+  const CudaSite& site = p.site;
+  const CudaOperand* const places = site.Output(1);
   if (places->dims() != p.y.dims() || places->type() != DataType::kInt64) {
     return site.Unsupported("its indices have other dims");
   }
@@ -147,7 +147,7 @@ Result<Routine> MaxPoolWithIndices(const Pooling& p) {
 }
 
 template <bool global>
-Result<Routine> MaxPool(const Site& site) {
+Result<CudaRoutine> MaxPool(const CudaSite& site) {
   PT_ASSIGN(const Pooling p, ReadPooling(site, global));
   const DataType type = p.x.type();
   const bool integer = type == DataType::kInt8 || type == DataType::kUint8;
@@ -167,14 +167,13 @@ bool IsAverage(const Node& node) {
 }
 
 constexpr std::array kRows = {
-    OperatorRow{"AveragePool", AveragePool},     OperatorRow{"GlobalLpPool", LpPool<true>},
-    OperatorRow{"GlobalMaxPool", MaxPool<true>}, OperatorRow{"LpPool", LpPool<false>},
-    OperatorRow{"MaxPool", MaxPool<false>},
+    CudaRow{"AveragePool", AveragePool}, CudaRow{"GlobalLpPool", LpPool<true>}, CudaRow{"GlobalMaxPool", MaxPool<true>},
+    CudaRow{"LpPool", LpPool<false>},    CudaRow{"MaxPool", MaxPool<false>},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> PoolingOperators() { return kRows; }
+std::span<const CudaRow> PoolingOperators() { return kRows; }
 
 NodeId FindIntegerAverage(const Graph& graph, std::span<const NodeId> nodes) {
   for (const NodeId id : nodes) {
@@ -193,12 +192,12 @@ std::vector<NodeId> IntegerAverageNodes(const Graph& graph, NodeId average) {
   return {read, average};
 }
 
-Result<Routine> MakeIntegerAverage(const Site& site) {
+Result<CudaRoutine> MakeIntegerAverage(const CudaSite& site) {
   const NodeId id = FindIntegerAverage(site.graph, site.nodes);
   const Node& node = site.graph.node(id);
   const NodeId read = DequantisationOf(site.graph, node, 0);
   PT_ASSIGN(const Factor factor, DequantisedFactor(site, site.graph.node(read)));
-  const Operand& x = *factor.integers;
+  const CudaOperand& x = *factor.integers;
   if (site.out.size() != 1 || site.out[0].dims() != site.graph.value(node.outputs[0]).type.static_dims() ||
       (factor.zero != nullptr && factor.zero->type() != x.type())) {
     return site.Unsupported("what follows has other dims, or a zero point is of another type than its integers");
@@ -206,7 +205,7 @@ Result<Routine> MakeIntegerAverage(const Site& site) {
   constexpr int64_t kNone = -1;
   PT_ASSIGN(const std::string scale, ParameterText(site, factor, *factor.scale, kNone, "0"));
   PT_ASSIGN(const std::string zero, ZeroText(site, factor, kNone, "0"));
-  const Operand& y = site.out[0];
+  const CudaOperand& y = site.out[0];
   Result<WindowParameters> window = node.op == "AveragePool" ? ReadWindow(site, node, x, y) : WholeWindow(site, x, y);
   if (!window.ok()) return std::move(window).error();
   const Pooling p{site, x, y, std::move(window).value()};
@@ -222,7 +221,7 @@ Result<Routine> MakeIntegerAverage(const Site& site) {
   const std::string body = "    int total = 0, count = 0;\n" +
                            p.For("    total += " + MovedText(p.InputText(), x.type(), zero) + ";\n    ++count;\n") +
                            divisor.statements;
-  return Routine{{ElementKernel(site, IndexSpace::Whole(y.dims(), {y.strides()}), body + written)}};
+  return CudaRoutine{{ElementKernel(site, IndexSpace::Whole(y.dims(), {y.strides()}), body + written)}};
 }
 
 }  // namespace pt::cuda

@@ -18,7 +18,7 @@ bool Is(const Node& node, std::string_view op) { return node.domain.empty() && n
 constexpr int64_t kMostCalls = 64;
 
 // The last two dims as a matrix; their inner stride must be 1.
-Result<Matrix> MatrixOf(const Site& site, const TensorLayout& layout) {
+Result<Matrix> MatrixOf(const CudaSite& site, const TensorLayout& layout) {
   const size_t rank = layout.dims.size();
   if (rank < 2) return site.Unsupported("a matrix has less than two dims");
   Matrix matrix;
@@ -40,7 +40,7 @@ TensorLayout LeadingDims(const TensorLayout& layout) {
 }
 
 // [batch, channels, spatial...] as a matrix for each image, a row a channel.
-Result<Matrix> ImageOf(const Site& site, const TensorLayout& image) {
+Result<Matrix> ImageOf(const CudaSite& site, const TensorLayout& image) {
   const std::vector<int64_t>&dims = image.dims, &strides = image.strides;
   Matrix matrix{dims[1], 1, 0, strides[0], false};
   for (size_t d = dims.size(); d-- > 2; matrix.columns *= dims[d]) {
@@ -53,7 +53,7 @@ Result<Matrix> ImageOf(const Site& site, const TensorLayout& image) {
 }
 
 // [batch, channels, spatial...] with channels last as a matrix for each image, a row a place.
-Result<Matrix> PlacesOf(const Site& site, const TensorLayout& image) {
+Result<Matrix> PlacesOf(const CudaSite& site, const TensorLayout& image) {
   const std::vector<int64_t>&dims = image.dims, &strides = image.strides;
   if (dims[1] > 1 && strides[1] != 1) return site.Unsupported("the channels of a place do not lie in one piece");
   // The stride of a single row is never used, but must be one that a matrix can have.
@@ -70,7 +70,7 @@ Result<Matrix> PlacesOf(const Site& site, const TensorLayout& image) {
 // Builds the product from the site's nodes.
 class ProductMaker {
  public:
-  explicit ProductMaker(const Site& site) : site_(site) {}
+  explicit ProductMaker(const CudaSite& site) : site_(site) {}
 
   Result<Product> Make() {
     PT_CHECK_OK(CheckTypes());
@@ -78,8 +78,8 @@ class ProductMaker {
     if (IsPointwise(site_.graph, site_.node())) return MakePointwise();
     const bool matmul = Is(site_.node(), "MatMul");
     if (!matmul && !Is(site_.node(), "Gemm")) return site_.Unsupported("it is not a product");
-    PT_ASSIGN(const Operand* a, Need(0));
-    PT_ASSIGN(const Operand* b, Need(1));
+    PT_ASSIGN(const CudaOperand* a, Need(0));
+    PT_ASSIGN(const CudaOperand* b, Need(1));
     product_.a_input = IndexOf(a);
     product_.b_input = IndexOf(b);
     TensorLayout left = a->layout, right = b->layout, result = out().layout;
@@ -96,14 +96,14 @@ class ProductMaker {
   }
 
  private:
-  const Operand& out() const { return site_.out.front(); }
-  uint32_t IndexOf(const Operand* operand) const { return static_cast<uint32_t>(operand - site_.in.data()); }
+  const CudaOperand& out() const { return site_.out.front(); }
+  uint32_t IndexOf(const CudaOperand* operand) const { return static_cast<uint32_t>(operand - site_.in.data()); }
 
   // Filters [out channels, channels] times each image [channels, places], or, where channels lie last, each image
   // [places, channels] times the filters the other way round.
   Result<Product> MakePointwise() {
-    PT_ASSIGN(const Operand* x, Need(0));
-    PT_ASSIGN(const Operand* w, Need(1));
+    PT_ASSIGN(const CudaOperand* x, Need(0));
+    PT_ASSIGN(const CudaOperand* w, Need(1));
     if (!IsDense(w->layout)) return site_.Unsupported("its filters have gaps");
     if (w->dims()[1] == 0) return site_.Unsupported("its inner dim is 0");
     is_pointwise_ = true;
@@ -121,7 +121,7 @@ class ProductMaker {
     }
     product_.batch = x->dims()[0];
     if (product_.batch > INT32_MAX) return site_.Unsupported("it has more images than cuBLASLt counts");
-    if (const Operand* const bias = site_.Input(2); bias != nullptr) PT_CHECK_OK(TakeImage(*bias, bias->dims()));
+    if (const CudaOperand* const bias = site_.Input(2); bias != nullptr) PT_CHECK_OK(TakeImage(*bias, bias->dims()));
     return Finish();
   }
 
@@ -143,8 +143,8 @@ class ProductMaker {
     return product_;
   }
 
-  Result<const Operand*> Need(size_t input) const {
-    const Operand* const operand = site_.Input(input);
+  Result<const CudaOperand*> Need(size_t input) const {
+    const CudaOperand* const operand = site_.Input(input);
     if (operand == nullptr) return site_.Unsupported("an input is missing");
     return operand;
   }
@@ -153,7 +153,7 @@ class ProductMaker {
   Status CheckTypes() {
     product_.result_type = site_.out.empty() ? DataType::kFloat32 : site_.out[0].type();
     product_.factor_type = DataType::kUndefined;
-    for (const Operand& operand : site_.in) {
+    for (const CudaOperand& operand : site_.in) {
       if (!IsReal(operand.type()) || operand.value_type != site_.in[0].value_type) {
         return site_.Unsupported("it is not of float32, float16 or bfloat16 alone");
       }
@@ -194,7 +194,7 @@ class ProductMaker {
   }
 
   // What is added to images: a tensor of the result's dims, or a number a channel; `by_channel` are dims that say so.
-  Status TakeImage(const Operand& operand, const std::vector<int64_t>& by_channel) {
+  Status TakeImage(const CudaOperand& operand, const std::vector<int64_t>& by_channel) {
     if (operand.dims() == out().dims() && !product_.added_input) {
       PT_ASSIGN(product_.added, MatrixOfImage(operand.layout));
       product_.added_input = IndexOf(&operand);
@@ -212,7 +212,7 @@ class ProductMaker {
     return {};
   }
   // [1, C, 1, 1] or [C, 1, 1], from the channels on.
-  std::vector<int64_t> FromChannels(const Operand& operand) const {
+  std::vector<int64_t> FromChannels(const CudaOperand& operand) const {
     const size_t rank = out().dims().size();
     std::vector<int64_t> dims = operand.dims();
     if (dims.size() == rank && dims.front() == 1) dims.erase(dims.begin());
@@ -278,13 +278,13 @@ class ProductMaker {
     product_.a.transposed = gemm.transpose_a;
     product_.b.transposed = gemm.transpose_b;
     product_.alpha = gemm.alpha;
-    const Operand* const c = site_.Input(2);
+    const CudaOperand* const c = site_.Input(2);
     if (c == nullptr || gemm.beta == 0.0F) return {};
     return TakeSum(*c, gemm.beta);
   }
 
   // What is added to every row, or to the whole result.
-  Status TakeSum(const Operand& operand, float beta) {
+  Status TakeSum(const CudaOperand& operand, float beta) {
     if (product_.bias_input || product_.added_input) return site_.Unsupported("more than one thing is added");
     const std::vector<int64_t>& dims = operand.dims();
     if (dims == out().dims() && product_.calls.size() == 1 && (dims.size() == 2 || product_.batch == 1)) {
@@ -324,7 +324,7 @@ class ProductMaker {
         const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
         const std::optional<uint32_t> at = site_.FindInput(other);
         if (!at) return site_.Unsupported("what is added is made within the group");
-        const Operand& added = site_.in[*at];
+        const CudaOperand& added = site_.in[*at];
         PT_CHECK_OK(is_pointwise_ ? TakeImage(added, FromChannels(added)) : TakeSum(added, 1.0F));
       } else {
         return site_.Unsupported("it cannot be followed by " + node.op);
@@ -337,7 +337,7 @@ class ProductMaker {
     return last == out().value ? Status() : site_.Unsupported("its last node does not make the result");
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   Product product_;
   bool is_pointwise_ = false, channels_last_ = false;
 };
@@ -355,7 +355,7 @@ bool IsPointwise(const Graph& graph, const Node& node) {
          std::all_of(w->begin() + 2, w->end(), is(1));
 }
 
-Result<Product> MakeProduct(const Site& site) { return ProductMaker(site).Make(); }
+Result<Product> MakeProduct(const CudaSite& site) { return ProductMaker(site).Make(); }
 
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph) {
   std::vector<std::vector<NodeId>> groups;

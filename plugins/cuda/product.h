@@ -33,7 +33,7 @@ struct Product {
   Activation activation = Activation::kNone;
   // How a and b are stored, and how the result, bias and added are: float32, or a and b 16 bits.
   DataType factor_type = DataType::kFloat32, result_type = DataType::kFloat32;
-  // Indices into Site::in; the result is output 0. added has the result's dims and strides of its own.
+  // Indices into CudaSite::in; the result is output 0. added has the result's dims and strides of its own.
   uint32_t a_input = 0, b_input = 0;
   std::optional<uint32_t> bias_input, added_input;
   Matrix added;
@@ -46,7 +46,7 @@ struct Product {
 // row-major it is filters times the channels of each image; of images whose channels lie last, places times filters,
 // and there is a number by channel added as well (cuBLASLt adds one to columns of its own alone). Constants are to be
 // stored as what they are multiplied with, or added to.
-Result<Product> MakeProduct(const Site& site);
+Result<Product> MakeProduct(const CudaSite& site);
 
 // A Conv whose window is one element and meets every one of the image.
 bool IsPointwise(const Graph& graph, const Node& node);

@@ -127,7 +127,7 @@ class ProductKernel : public Kernel {
   const std::shared_ptr<const Blas> blas_;
   const Product product_;
   const ProductWay way_;
-  const std::vector<std::shared_ptr<DeviceBuffer>> constants_;  // Site::in behind the inputs
+  const std::vector<std::shared_ptr<DeviceBuffer>> constants_;  // CudaSite::in behind the inputs
 };
 
 class ProductsLibrary final : public Library {
@@ -169,7 +169,7 @@ class ProductsLibrary final : public Library {
       if (!precision.allows(way.math) || able.empty()) continue;
       for (const bool channels_last : {false, true}) {
         if (channels_last && !IsPointwise(graph, graph.node(nodes[0]))) continue;
-        const Result<Site> site = Site::MakeDense(graph, nodes, way.in, way.out, channels_last);
+        const Result<CudaSite> site = CudaSite::MakeDense(graph, nodes, way.in, way.out, channels_last);
         if (!site.ok()) continue;
         const Result<Product> product = MakeProduct(*site);
         if (!product.ok()) continue;
@@ -182,7 +182,8 @@ class ProductsLibrary final : public Library {
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     const bool channels_last = IsPointwise(graph, graph.node(node));
-    const Result<Site> site = Site::MakeDense(graph, {&node, 1}, DataType::kFloat32, DataType::kFloat32, channels_last);
+    const Result<CudaSite> site =
+        CudaSite::MakeDense(graph, {&node, 1}, DataType::kFloat32, DataType::kFloat32, channels_last);
     if (!site.ok()) return site.error().message;
     const Result<Product> product = MakeProduct(*site);
     return product.ok() ? std::nullopt : std::optional(product.error().message);
@@ -191,7 +192,7 @@ class ProductsLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
-    PT_ASSIGN(const Site site, Site::Make(graph, candidate.nodes, in, out));
+    PT_ASSIGN(const CudaSite site, CudaSite::Make(graph, candidate.nodes, in, out));
     PT_ASSIGN(Product product, MakeProduct(site));
     PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
     PT_ASSIGN(std::shared_ptr<const Blas> blas, driver->blas());
@@ -204,7 +205,7 @@ class ProductsLibrary final : public Library {
       if (std::ranges::any_of(kWays, is_it)) way.rank = rank;
     }
     std::vector<std::shared_ptr<DeviceBuffer>> constants;
-    for (const Operand& operand : site.in) {
+    for (const CudaOperand& operand : site.in) {
       if (operand.constant == nullptr) continue;
       const auto at = static_cast<uint32_t>(&operand - site.in.data());
       const bool factor = at == product.a_input || at == product.b_input;
@@ -217,11 +218,11 @@ class ProductsLibrary final : public Library {
   }
 
  private:
-  static void Offer(const Site& site, uint64_t scratch_bytes, const Way& way, bool channels_last,
+  static void Offer(const CudaSite& site, uint64_t scratch_bytes, const Way& way, bool channels_last,
                     std::span<const UnitClassId> able, std::vector<Candidate>& candidates) {
     // Without real numbers of float32 there is nothing to compute with less.
-    const bool is_lowered =
-        std::ranges::any_of(site.in, [](const Operand& operand) { return operand.value_type == DataType::kFloat32; });
+    const bool is_lowered = std::ranges::any_of(
+        site.in, [](const CudaOperand& operand) { return operand.value_type == DataType::kFloat32; });
     if (way.math != MathMode::kFp32 && !is_lowered) return;
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       for (Candidate& candidate : RowMajorCandidates(site, kName, able, scratch_bytes)) {

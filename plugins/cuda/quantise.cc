@@ -18,7 +18,7 @@ std::string N(int64_t n) { return std::to_string(n); }
 
 // How many indices of the axis share a scale. The same as the reference library's, which takes the fewest that fit
 // where the node does not say.
-Result<int64_t> BlockSize(const Site& site, const Operand& x, const Operand& scale, size_t axis) {
+Result<int64_t> BlockSize(const CudaSite& site, const CudaOperand& x, const CudaOperand& scale, size_t axis) {
   const int64_t dim = x.dims()[axis], blocks = scale.dims()[axis];
   if (blocks < 1) return site.Unsupported("its scale does not fit its input");
   const int64_t given = ReadBlockSize(site.node());
@@ -30,7 +30,7 @@ Result<int64_t> BlockSize(const Site& site, const Operand& x, const Operand& sca
 }
 
 // Where the scale or zero point of the element at c0, c1, … lies.
-std::string ParameterText(const Site& site, const Operand& parameter, size_t axis, int64_t block) {
+std::string ParameterText(const CudaSite& site, const CudaOperand& parameter, size_t axis, int64_t block) {
   std::string text = site.NameOf(parameter) + "[0";
   for (size_t d = 0; d < parameter.dims().size(); ++d) {
     const std::string at = "c" + N(static_cast<int64_t>(d)) + (d == axis ? " / " + N(block) : "");
@@ -39,11 +39,11 @@ std::string ParameterText(const Site& site, const Operand& parameter, size_t axi
   return text + "]";
 }
 
-Result<Routine> ByBlocks(const Site& site, const Operand& x, const Operand& scale) {
-  const Operand& y = site.out[0];
-  const Operand* const zero = site.Input(2);
+Result<CudaRoutine> ByBlocks(const CudaSite& site, const CudaOperand& x, const CudaOperand& scale) {
+  const CudaOperand& y = site.out[0];
+  const CudaOperand* const zero = site.Input(2);
   const bool to_integers = IsQuantisation(site.node());
-  const Operand &integers = to_integers ? y : x, &reals = to_integers ? x : y;
+  const CudaOperand &integers = to_integers ? y : x, &reals = to_integers ? x : y;
   const bool known = to_integers ? IsQuantised(integers.type()) : IsDequantisable(integers.type());
   if (!known || !(IsReal(reals.type()) || (to_integers && x.type() == DataType::kInt32)) || !IsReal(scale.type())) {
     return site.Unsupported("it does not run from " + std::string(DataTypeName(x.type())) + " to " +
@@ -63,16 +63,16 @@ Result<Routine> ByBlocks(const Site& site, const Operand& x, const Operand& scal
   const std::string shift = zero == nullptr ? "" : ParameterText(site, *zero, axis, block);
   const std::string result = to_integers ? QuantisedText("(float)" + element, step, shift, y.type())
                                          : DequantisedText(element, step, shift, x.type());
-  return Routine{
+  return CudaRoutine{
       {ElementKernel(site, space, "    " + site.NameOf(y) + "[" + space.OffsetText(1) + "] = " + result + ";\n")}};
 }
 
-Result<Routine> Quantisation(const Site& site) {
-  const Operand *const x = site.Input(0), *const scale = site.Input(1);
+Result<CudaRoutine> Quantisation(const CudaSite& site) {
+  const CudaOperand *const x = site.Input(0), *const scale = site.Input(1);
   if (x == nullptr || scale == nullptr) return site.Unsupported("it has no input or no scale");
   if (scale->dims().size() > 1 && scale->elements() > 0) return ByBlocks(site, *x, *scale);
   PT_ASSIGN(KernelText kernel, MakeElementwise(site));
-  return Routine{{std::move(kernel)}, InPlaceInputs(site)};
+  return CudaRoutine{{std::move(kernel)}, InPlaceInputs(site)};
 }
 
 constexpr int64_t kThreads = 256;
@@ -96,20 +96,20 @@ constexpr std::string_view kFoldEnds = R"(    least[threadIdx.x] = low;
 // pieces, and its piece as integers.
 class RangeKernels {
  public:
-  RangeKernels(const Site& site, const Operand& x)
+  RangeKernels(const CudaSite& site, const CudaOperand& x)
       : site_(site),
         x_(x),
         count_(x.elements()),
         pieces_(std::clamp<int64_t>((count_ + kPiece - 1) / kPiece, 1, kMostPieces)) {}
 
-  Routine Make() const {
+  CudaRoutine Make() const {
     const std::string each =
         "      low = fminf(low, " + Element() + ");\n      high = fmaxf(high, " + Element() + ");\n";
     const std::string ends =
         "    float low = 0.0f, high = 0.0f;\n" + ForPiece(each) + std::string(kFoldEnds) +
         "    if (threadIdx.x == 0) {\n      ends[2 * piece] = least[0];\n      ends[2 * piece + 1] = most[0];\n    }\n"
         "    __syncthreads();\n";
-    Routine routine{{Kernel(ends), Kernel(Quantised())}};
+    CudaRoutine routine{{Kernel(ends), Kernel(Quantised())}};
     routine.scratch_bytes = static_cast<uint64_t>(2 * pieces_) * sizeof(float);
     return routine;
   }
@@ -119,7 +119,7 @@ class RangeKernels {
   // Tensor 0 is x, 1 the first result where somebody reads it.
   IndexSpace Space() const {
     std::vector<std::vector<int64_t>> strides = {x_.strides()};
-    if (const Operand* const y = site_.Output(0)) strides.push_back(y->strides());
+    if (const CudaOperand* const y = site_.Output(0)) strides.push_back(y->strides());
     return {x_.dims(), std::move(strides)};
   }
   std::string ForPiece(const std::string& statements) const {
@@ -134,13 +134,13 @@ class RangeKernels {
                        "      high = fmaxf(high, ends[2 * i + 1]);\n    }\n" + std::string(kFoldEnds) +
                        "    const float scale = (most[0] - least[0]) / 255.0f;\n"
                        "    const int zero = scale == 0.0f ? 0 : pt_steps(-least[0] / scale, 0, 0, 255);\n";
-    if (const Operand* const y = site_.Output(0)) {
+    if (const CudaOperand* const y = site_.Output(0)) {
       text += ForPiece("      " + site_.NameOf(*y) + "[" + Space().OffsetText(1) +
                        "] = (unsigned char)(scale == 0.0f ? 0 : pt_steps(" + Element() + " / scale, zero, 0, 255));\n");
     }
     std::string alone;
-    if (const Operand* const scale = site_.Output(1)) alone += "      " + site_.NameOf(*scale) + "[0] = scale;\n";
-    if (const Operand* const zero = site_.Output(2))
+    if (const CudaOperand* const scale = site_.Output(1)) alone += "      " + site_.NameOf(*scale) + "[0] = scale;\n";
+    if (const CudaOperand* const zero = site_.Output(2))
       alone += "      " + site_.NameOf(*zero) + "[0] = (unsigned char)zero;\n";
     return text + "    if (piece == 0 && threadIdx.x == 0) {\n" + alone + "    }\n    __syncthreads();\n";
   }
@@ -160,24 +160,24 @@ class RangeKernels {
   }
   size_t Scratch() const { return site_.in.size() + site_.out.size(); }
 
-  const Site& site_;
-  const Operand& x_;
+  const CudaSite& site_;
+  const CudaOperand& x_;
   const int64_t count_, pieces_;
 };
 
-Result<Routine> DynamicQuantizeLinear(const Site& site) {
-  const Operand* const x = site.Input(0);
+Result<CudaRoutine> DynamicQuantizeLinear(const CudaSite& site) {
+  const CudaOperand* const x = site.Input(0);
   if (x == nullptr || x->type() != DataType::kFloat32) return site.Unsupported("its input is not of float32");
   if (site.in.size() + site.out.size() >= kMostArguments) return site.Unsupported("it has too many tensors");
   return RangeKernels(site, *x).Make();
 }
 
-constexpr std::array kRows = {OperatorRow{"DequantizeLinear", Quantisation},
-                              OperatorRow{"DynamicQuantizeLinear", DynamicQuantizeLinear},
-                              OperatorRow{"QuantizeLinear", Quantisation}};
+constexpr std::array kRows = {CudaRow{"DequantizeLinear", Quantisation},
+                              CudaRow{"DynamicQuantizeLinear", DynamicQuantizeLinear},
+                              CudaRow{"QuantizeLinear", Quantisation}};
 
 }  // namespace
 
-std::span<const OperatorRow> QuantisationOperators() { return kRows; }
+std::span<const CudaRow> QuantisationOperators() { return kRows; }
 
 }  // namespace pt::cuda

@@ -19,11 +19,11 @@ std::string S(int64_t n) { return std::to_string(n); }
 // Writes both kernels of a node.
 class Recurrence {
  public:
-  Recurrence(const Site& site, const RecurrentNode& node)
+  Recurrence(const CudaSite& site, const RecurrentNode& node)
       : site_(site), n_(node), scratch_(site.in.size() + site.out.size()) {}
 
-  Routine Make() const {
-    Routine routine;
+  CudaRoutine Make() const {
+    CudaRoutine routine;
     routine.kernels = {Inputs(), Steps()};
     routine.scratch_bytes = static_cast<uint64_t>(n_.directions * n_.time * n_.batch * n_.gates * n_.hidden) * 4;
     return routine;
@@ -40,7 +40,7 @@ class Recurrence {
 
   KernelText Inputs() const {
     const std::vector<int64_t> dims = {n_.directions, n_.time, n_.batch, rows()};
-    const Operand& x = site_.in[*site_.FindInput(n_.x)];
+    const CudaOperand& x = site_.in[*site_.FindInput(n_.x)];
     const int64_t by_time = x.strides()[n_.batch_first ? 1 : 0], by_batch = x.strides()[n_.batch_first ? 0 : 1];
     std::string body = "    float sum = 0.0f;\n    for (Index k = 0; k < " + S(n_.input) + "; ++k) sum = fmaf((float)" +
                        NameOf(n_.x) + "[c1 * " + S(by_time) + " + c2 * " + S(by_batch) + " + k * " + S(x.strides()[2]) +
@@ -115,18 +115,18 @@ class Recurrence {
     return ForUnits("        " + array + "[j] = " + from + ";\n");
   }
   // Where a state's number of unit j lies.
-  std::string StateText(const Operand& operand) const {
+  std::string StateText(const CudaOperand& operand) const {
     const size_t direction = n_.batch_first ? 1 : 0;
     return "direction * " + S(operand.strides()[direction]) + " + entry * " + S(operand.strides()[1 - direction]) +
            " + j * " + S(operand.strides()[2]);
   }
   std::string Final(const std::string& array, ValueId value) const {
-    const auto made = std::ranges::find(site_.out, value, &Operand::value);
+    const auto made = std::ranges::find(site_.out, value, &CudaOperand::value);
     if (!value.valid() || made == site_.out.end()) return "";
     return ForUnits("        " + site_.NameOf(*made) + "[" + StateText(*made) + "] = " + array + "[j];\n");
   }
   std::string StoreTime() const {
-    const auto made = std::ranges::find(site_.out, n_.y, &Operand::value);
+    const auto made = std::ranges::find(site_.out, n_.y, &CudaOperand::value);
     if (!n_.y.valid() || made == site_.out.end()) return "";
     const std::array<size_t, 3> at = n_.batch_first ? std::array<size_t, 3>{1, 2, 0} : std::array<size_t, 3>{0, 1, 2};
     const std::vector<int64_t>& s = made->strides();
@@ -158,12 +158,12 @@ class Recurrence {
     return kernel;
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const RecurrentNode& n_;
   const size_t scratch_;
 };
 
-Result<Routine> Recurrent(const Site& site) {
+Result<CudaRoutine> Recurrent(const CudaSite& site) {
   Result<RecurrentNode> node = ReadRecurrentNode(site.graph, site.node());
   if (!node.ok()) return site.Unsupported(node.error().message);
   if (node->hidden > kMostHidden) return site.Unsupported("its state is larger than shared memory");
@@ -175,11 +175,10 @@ Result<Routine> Recurrent(const Site& site) {
   return Recurrence(site, *node).Make();
 }
 
-constexpr std::array kRows = {OperatorRow{"GRU", Recurrent}, OperatorRow{"LSTM", Recurrent},
-                              OperatorRow{"RNN", Recurrent}};
+constexpr std::array kRows = {CudaRow{"GRU", Recurrent}, CudaRow{"LSTM", Recurrent}, CudaRow{"RNN", Recurrent}};
 
 }  // namespace
 
-std::span<const OperatorRow> RecurrentOperators() { return kRows; }
+std::span<const CudaRow> RecurrentOperators() { return kRows; }
 
 }  // namespace pt::cuda

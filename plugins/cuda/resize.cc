@@ -12,7 +12,7 @@ std::string N(size_t n) { return std::to_string(n); }
 // Tables of a kernel, behind the operands among its arguments.
 class Tables {
  public:
-  explicit Tables(const Site& site) : first_(site.in.size() + site.out.size()) {}
+  explicit Tables(const CudaSite& site) : first_(site.in.size() + site.out.size()) {}
 
   template <typename T>
   std::string Add(DataType type, const std::vector<T>& numbers) {
@@ -32,13 +32,13 @@ class Tables {
   std::vector<Tensor> tables_;
 };
 
-Result<Routine> Resize(const Site& site) {
-  PT_ASSIGN(const Operand* const x, MovedInput(site));
-  const Operand& y = site.out[0];
+Result<CudaRoutine> Resize(const CudaSite& site) {
+  PT_ASSIGN(const CudaOperand* const x, MovedInput(site));
+  const CudaOperand& y = site.out[0];
   PT_ASSIGN(const Resizing resizing, ReadResizing(site));
   if (!resizing.nearest && !IsReal(x->type())) return site.Unsupported("it weighs other types than real numbers");
   const IndexSpace space = IndexSpace::Whole(y.dims(), {y.strides()});
-  if (space.count() == 0) return Routine{};
+  if (space.count() == 0) return CudaRoutine{};
   const std::string store = "    out0[" + space.OffsetText(0) + "] = ", type(ComputeTypeOf(x->type()));
   Tables tables(site);
   std::string body, loops, ends, offset = "0", weight = "1.0f";
@@ -71,15 +71,15 @@ Result<Routine> Resize(const Site& site) {
     body +=
         "    float sum = 0.0f;\n" + loops + "    sum += " + weight + " * " + element + ";\n" + ends + store + "sum;\n";
   }
-  Routine routine{{ElementKernel(site, space, tables.text() + body)}};
+  CudaRoutine routine{{ElementKernel(site, space, tables.text() + body)}};
   routine.tables = tables.Take();
   return routine;
 }
 
-constexpr std::array kRows = {OperatorRow{"Resize", Resize}, OperatorRow{"Upsample", Resize}};
+constexpr std::array kRows = {CudaRow{"Resize", Resize}, CudaRow{"Upsample", Resize}};
 
 }  // namespace
 
-std::span<const OperatorRow> ResizeOperators() { return kRows; }
+std::span<const CudaRow> ResizeOperators() { return kRows; }
 
 }  // namespace pt::cuda

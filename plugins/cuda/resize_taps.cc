@@ -39,7 +39,7 @@ DimTaps Tabulate(const ResizeNode& node, const ResizedAxis& resized, size_t d) {
 
 }  // namespace
 
-Result<Resizing> ReadResizing(const Site& site) {
+Result<Resizing> ReadResizing(const CudaSite& site) {
   const Result<ConstantResize> resize = ReadConstantResize(site.graph, site.node());
   if (!resize.ok()) return site.Unsupported(resize.error().message);
   Resizing resizing;

@@ -24,6 +24,6 @@ struct Resizing {
 };
 
 // Of a Resize or Upsample whose scales, sizes and region are constant. kUnsupported where they are not, or do not fit.
-Result<Resizing> ReadResizing(const Site& site);
+Result<Resizing> ReadResizing(const CudaSite& site);
 
 }  // namespace pt::cuda

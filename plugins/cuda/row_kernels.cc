@@ -18,8 +18,8 @@ constexpr Fold kLeast{"kInfinity", "$x < $s || $x != $x ? $x : $s", "$b < $a || 
 constexpr Fold kProduct{"1.0f", "$s * $x", "$a * $b"};
 
 // The rows of a reduction: dims that are kept, and those that are not.
-Result<Rows> ReducedRows(const Site& site, const std::vector<bool>& reduced) {
-  const Operand &x = site.in[0], &y = site.out[0];
+Result<Rows> ReducedRows(const CudaSite& site, const std::vector<bool>& reduced) {
+  const CudaOperand &x = site.in[0], &y = site.out[0];
   const bool keep = KeepsReducedDims(site.node());
   std::vector<int64_t> kept, kept_from, kept_to, folded, folded_from, expected;
   for (size_t d = 0; d < reduced.size(); ++d) {
@@ -56,7 +56,7 @@ constexpr std::array kReductions = {
 };
 
 template <size_t which>
-Result<Routine> Reduce(const Site& site) {
+Result<CudaRoutine> Reduce(const CudaSite& site) {
   constexpr const Reduction& reduction = kReductions[which];
   PT_CHECK_OK(NeedFloats(site));
   PT_ASSIGN(const std::vector<bool> reduced,
@@ -65,11 +65,11 @@ Result<Routine> Reduce(const Site& site) {
   rows.AddFold("result", reduction.fold, std::string(reduction.number));
   rows.Add("    if (threadIdx.x == 0) out0[row1] = " +
            Replaced(reduction.result, {{'s', "result"}, {'n', rows.length_text()}}) + ";\n");
-  return Routine{{rows.Finish()}};
+  return CudaRoutine{{rows.Finish()}};
 }
 
 // Over all but the first two dims.
-Result<Routine> GlobalAveragePool(const Site& site) {
+Result<CudaRoutine> GlobalAveragePool(const CudaSite& site) {
   PT_CHECK_OK(NeedFloats(site));
   std::vector<bool> reduced(site.in[0].dims().size(), true);
   if (reduced.size() < 3) return site.Unsupported("it has less than three dims");
@@ -77,12 +77,12 @@ Result<Routine> GlobalAveragePool(const Site& site) {
   PT_ASSIGN(Rows rows, ReducedRows(site, reduced));
   rows.AddFold("result", kSum, "x");
   rows.Add("    if (threadIdx.x == 0) out0[row1] = result / " + rows.length_text() + ";\n");
-  return Routine{{rows.Finish()}};
+  return CudaRoutine{{rows.Finish()}};
 }
 
 // Rows whose elements are at an index of `along` for which it is true; the result has the input's dims.
-Result<Rows> RowsAlong(const Site& site, const std::vector<bool>& along, std::vector<std::vector<int64_t>> others) {
-  const Operand &x = site.in[0], &y = site.out[0];
+Result<Rows> RowsAlong(const CudaSite& site, const std::vector<bool>& along, std::vector<std::vector<int64_t>> others) {
+  const CudaOperand &x = site.in[0], &y = site.out[0];
   if (y.dims() != x.dims()) return site.Unsupported("its result has other dims");
   std::vector<int64_t> rows, rows_from, rows_to, elements, from, to;
   for (size_t d = 0; d < along.size(); ++d) {
@@ -99,7 +99,7 @@ Result<Rows> RowsAlong(const Site& site, const std::vector<bool>& along, std::ve
 }
 
 template <bool logarithm>
-Result<Routine> Softmax(const Site& site) {
+Result<CudaRoutine> Softmax(const CudaSite& site) {
   PT_CHECK_OK(NeedFloats(site));
   const std::vector<int64_t>& dims = site.in[0].dims();
   PT_ASSIGN(const SoftmaxNode softmax, OrUnsupported(ReadSoftmax(site.node(), site.graph.opset(), dims.size()), site));
@@ -113,14 +113,14 @@ Result<Routine> Softmax(const Site& site) {
   rows.AddFold("sum", kSum, "expf(x - most)");
   if (logarithm) rows.Add("    const float whole = logf(sum);\n");
   rows.ForEach("    out0[" + rows.At(1) + "] = " + (logarithm ? "x - most - whole" : "expf(x - most) / sum") + ";\n");
-  return Routine{{rows.Finish()}};
+  return CudaRoutine{{rows.Finish()}};
 }
 
 // Rows from `axis` on; scale and bias broadcast to a row. RMS leaves the mean in.
 template <bool centred>
-Result<Routine> LayerNormalization(const Site& site) {
+Result<CudaRoutine> LayerNormalization(const CudaSite& site) {
   PT_CHECK_OK(NeedFloats(site));
-  const Operand& x = site.in[0];
+  const CudaOperand& x = site.in[0];
   PT_ASSIGN(const size_t axis, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   std::vector<bool> along(x.dims().size(), false);
   std::fill(along.begin() + static_cast<ptrdiff_t>(axis), along.end(), true);
@@ -128,7 +128,7 @@ Result<Routine> LayerNormalization(const Site& site) {
   std::vector<std::vector<int64_t>> others;
   std::vector<std::string> names;
   for (size_t i = 1; i < 3; ++i) {
-    const Operand* const operand = site.Input(i);
+    const CudaOperand* const operand = site.Input(i);
     if (operand == nullptr) continue;
     const auto strides = BroadcastStrides(operand->layout, row_dims);
     if (!strides || !IsReal(operand->type())) return site.Unsupported("scale or bias do not fit a row");
@@ -150,29 +150,29 @@ Result<Routine> LayerNormalization(const Site& site) {
   rows.Add("    const float inverse = 1.0f / sqrtf(squares / " + length + " + " + epsilon + ");\n");
   rows.ForEach("    out0[" + rows.At(1) + "] = (x - mean) * inverse * (float)" + names[0] + "[" + rows.At(2) + "]" +
                (names.size() > 1 ? " + (float)" + names[1] + "[" + rows.At(3) + "]" : "") + ";\n");
-  return Routine{{rows.Finish()}};
+  return CudaRoutine{{rows.Finish()}};
 }
 
 constexpr std::array kRows = {
-    OperatorRow{"GlobalAveragePool", GlobalAveragePool},
-    OperatorRow{"LayerNormalization", LayerNormalization<true>},
-    OperatorRow{"LogSoftmax", Softmax<true>},
-    OperatorRow{"RMSNormalization", LayerNormalization<false>},
-    OperatorRow{kReductions[0].op, Reduce<0>},
-    OperatorRow{kReductions[1].op, Reduce<1>},
-    OperatorRow{kReductions[2].op, Reduce<2>},
-    OperatorRow{kReductions[3].op, Reduce<3>},
-    OperatorRow{kReductions[4].op, Reduce<4>},
-    OperatorRow{kReductions[5].op, Reduce<5>},
-    OperatorRow{kReductions[6].op, Reduce<6>},
-    OperatorRow{kReductions[7].op, Reduce<7>},
-    OperatorRow{kReductions[8].op, Reduce<8>},
-    OperatorRow{"Softmax", Softmax<false>},
+    CudaRow{"GlobalAveragePool", GlobalAveragePool},
+    CudaRow{"LayerNormalization", LayerNormalization<true>},
+    CudaRow{"LogSoftmax", Softmax<true>},
+    CudaRow{"RMSNormalization", LayerNormalization<false>},
+    CudaRow{kReductions[0].op, Reduce<0>},
+    CudaRow{kReductions[1].op, Reduce<1>},
+    CudaRow{kReductions[2].op, Reduce<2>},
+    CudaRow{kReductions[3].op, Reduce<3>},
+    CudaRow{kReductions[4].op, Reduce<4>},
+    CudaRow{kReductions[5].op, Reduce<5>},
+    CudaRow{kReductions[6].op, Reduce<6>},
+    CudaRow{kReductions[7].op, Reduce<7>},
+    CudaRow{kReductions[8].op, Reduce<8>},
+    CudaRow{"Softmax", Softmax<false>},
 };
 static_assert(kReductions.size() == 9);
 
 }  // namespace
 
-std::span<const OperatorRow> RowOperators() { return kRows; }
+std::span<const CudaRow> RowOperators() { return kRows; }
 
 }  // namespace pt::cuda

@@ -31,7 +31,7 @@ std::string Replaced(std::string_view pattern, std::initializer_list<std::pair<c
   return text;
 }
 
-Rows::Rows(const Site& site, IndexSpace rows, IndexSpace elements)
+Rows::Rows(const CudaSite& site, IndexSpace rows, IndexSpace elements)
     : site_(site), rows_(std::move(rows)), elements_(std::move(elements)), threads_(ThreadsFor(elements_.count())) {
   Share("float", "shared");
 }
@@ -85,7 +85,7 @@ KernelText Rows::Finish() const {
   return kernel;
 }
 
-Status NeedFloats(const Site& site, size_t outputs) {
+Status NeedFloats(const CudaSite& site, size_t outputs) {
   if (site.in.empty() || site.Input(0) != &site.in[0]) return site.Unsupported("its input is a constant");
   if (!IsReal(site.in[0].type())) return site.Unsupported("its input is not of float32, float16 or bfloat16");
   if (site.out.size() > outputs) return site.Unsupported("it has more than one result");

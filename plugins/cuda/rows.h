@@ -25,7 +25,7 @@ class Rows {
  public:
   // rows: where each tensor's part of a row begins. elements: where a row's elements lie from there on, of as many
   // tensors as walk along it.
-  Rows(const Site& site, IndexSpace rows, IndexSpace elements);
+  Rows(const CudaSite& site, IndexSpace rows, IndexSpace elements);
 
   int64_t length() const { return elements_.count(); }
   std::string length_text() const { return std::to_string(length()) + ".0f"; }
@@ -47,13 +47,13 @@ class Rows {
   KernelText Finish() const;
 
  private:
-  const Site& site_;
+  const CudaSite& site_;
   const IndexSpace rows_, elements_;
   const uint32_t threads_;
   std::string shared_, body_;
 };
 
 // Input 0 is no constant and real; there are no more results than that.
-Status NeedFloats(const Site& site, size_t outputs = 1);
+Status NeedFloats(const CudaSite& site, size_t outputs = 1);
 
 }  // namespace pt::cuda

@@ -30,33 +30,33 @@ bool AreOfSamePlaces(const std::vector<int64_t>& a, const std::vector<int64_t>& 
 
 }  // namespace
 
-int64_t Operand::elements() const { return IndexSpace(dims(), {}).count(); }
+int64_t CudaOperand::elements() const { return IndexSpace(dims(), {}).count(); }
 
-std::optional<uint32_t> Site::FindInput(ValueId value) const {
+std::optional<uint32_t> CudaSite::FindInput(ValueId value) const {
   for (uint32_t i = 0; i < in.size(); ++i) {
     if (in[i].value == value) return i;
   }
   return std::nullopt;
 }
 
-const Operand* Site::InputOf(const Node& node, size_t i) const {
+const CudaOperand* CudaSite::InputOf(const Node& node, size_t i) const {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
   const std::optional<uint32_t> at = FindInput(node.inputs[i]);
   return at ? &in[*at] : nullptr;
 }
 
-const Operand* Site::Output(size_t i) const {
+const CudaOperand* CudaSite::Output(size_t i) const {
   if (i >= node().outputs.size() || !node().outputs[i].valid()) return nullptr;
-  const auto at = std::ranges::find(out, node().outputs[i], &Operand::value);
+  const auto at = std::ranges::find(out, node().outputs[i], &CudaOperand::value);
   return at == out.end() ? nullptr : &*at;
 }
 
-std::string Site::NameOf(const Operand& operand) const {
+std::string CudaSite::NameOf(const CudaOperand& operand) const {
   const bool is_input = &operand >= in.data() && &operand < in.data() + in.size();
   return is_input ? "in" + std::to_string(&operand - in.data()) : "out" + std::to_string(&operand - out.data());
 }
 
-Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t i, std::string_view attribute) const {
+Result<std::optional<std::vector<int64_t>>> CudaSite::Ints(size_t i, std::string_view attribute) const {
   if (i < node().inputs.size() && node().inputs[i].valid()) {
     const std::optional<Tensor>& constant = graph.value(node().inputs[i]).constant;
     if (!constant) return Unsupported("its " + std::string(attribute) + " are not known until run time");
@@ -68,19 +68,19 @@ Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t i, std::string_vie
   return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
 }
 
-Result<size_t> Site::Axis(int64_t axis, size_t rank) const {
+Result<size_t> CudaSite::Axis(int64_t axis, size_t rank) const {
   const auto signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) return Unsupported("an axis does not exist");
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-Error Site::Unsupported(std::string why) const {
+Error CudaSite::Unsupported(std::string why) const {
   return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", node().op + ": " + std::move(why));
 }
 
-Result<Site> Site::Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                        std::span<const TensorLayout> out) {
-  Site site{graph, {nodes.begin(), nodes.end()}, {}, {}};
+Result<CudaSite> CudaSite::Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                                std::span<const TensorLayout> out) {
+  CudaSite site{graph, {nodes.begin(), nodes.end()}, {}, {}};
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   const auto type_of = [&](ValueId value) { return graph.value(value).type.type; };
   for (size_t i = 0; i < read.size(); ++i) site.in.push_back({read[i], in[i], nullptr, type_of(read[i])});
@@ -98,8 +98,8 @@ Result<Site> Site::Make(const Graph& graph, std::span<const NodeId> nodes, std::
                           " tensors, and a kernel takes " + std::to_string(kMostArguments));
 }
 
-Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, DataType real_in, DataType real_out,
-                             bool channels_last) {
+Result<CudaSite> CudaSite::MakeDense(const Graph& graph, std::span<const NodeId> nodes, DataType real_in,
+                                     DataType real_out, bool channels_last) {
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
@@ -130,9 +130,9 @@ DataType StorageOf(const Graph& graph, ValueId value, DataType real) {
   return type == DataType::kFloat32 && !FeedsExponents(graph, value) ? real : type;
 }
 
-std::string OperandTexts(const Site& site) {
+std::string OperandTexts(const CudaSite& site) {
   std::string text;
-  const auto add = [&](const Operand& operand, const char* kind, size_t i, size_t argument) {
+  const auto add = [&](const CudaOperand& operand, const char* kind, size_t i, size_t argument) {
     const std::string type = std::string(*kind == 'i' ? "const " : "") + std::string(CTypeOf(operand.type())) + "*";
     text += "  " + type + " const " + kind + std::to_string(i) + " = (" + type + ")arguments.at[" +
             std::to_string(argument) + "];\n";

@@ -11,7 +11,7 @@
 namespace pt::cuda {
 
 // A tensor that kernels read or write, with strides of its own.
-struct Operand {
+struct CudaOperand {
   ValueId value;
   TensorLayout layout;
   const Tensor* constant = nullptr;            // its content, where it is known before the run
@@ -23,11 +23,11 @@ struct Operand {
   int64_t elements() const;
 };
 
-struct Site {
+struct CudaSite {
   const Graph& graph;
   std::vector<NodeId> nodes;  // ascending
   // What the group reads, constants behind the others; what it makes.
-  std::vector<Operand> in, out;
+  std::vector<CudaOperand> in, out;
 
   const Node& node() const { return graph.node(nodes.front()); }
   // An operand's place among the arguments of a kernel: inputs first, then outputs.
@@ -35,12 +35,12 @@ struct Site {
   // Index into `in`; nullopt for what is made within the group, or absent.
   std::optional<uint32_t> FindInput(ValueId value) const;
   // Input i of the first node, or of another one; null where it is absent or made within the group.
-  const Operand* Input(size_t i) const { return InputOf(node(), i); }
-  const Operand* InputOf(const Node& node, size_t i) const;
+  const CudaOperand* Input(size_t i) const { return InputOf(node(), i); }
+  const CudaOperand* InputOf(const Node& node, size_t i) const;
   // Output i of the first node; null where it is absent or nobody outside the group reads it.
-  const Operand* Output(size_t i) const;
+  const CudaOperand* Output(size_t i) const;
   // Its array in the kernel: "in2", "out0".
-  std::string NameOf(const Operand& operand) const;
+  std::string NameOf(const CudaOperand& operand) const;
   // The list of integers at input i or, without one, of the attribute; nullopt where there is neither. kUnsupported
   // where it is known only in the run.
   Result<std::optional<std::vector<int64_t>>> Ints(size_t i, std::string_view attribute) const;
@@ -49,14 +49,14 @@ struct Site {
 
   // in, out: layouts of the group's inputs and outputs, as Library::Compile has them. Errors: kUnsupported where there
   // are more operands than a kernel takes.
-  static Result<Site> Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                           std::span<const TensorLayout> out);
+  static Result<CudaSite> Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                               std::span<const TensorLayout> out);
   // On dense tensors; values of float32 stored as those types, but for what feeds exponents. channels_last: so lie
   // images of as many places as the first output; what is less than an image lies row-major. kUnsupported where sizes
   // are known only in the run, nothing but constants is read, or there are no images.
-  static Result<Site> MakeDense(const Graph& graph, std::span<const NodeId> nodes,
-                                DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32,
-                                bool channels_last = false);
+  static Result<CudaSite> MakeDense(const Graph& graph, std::span<const NodeId> nodes,
+                                    DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32,
+                                    bool channels_last = false);
 
   Error Unsupported(std::string why) const;
 };
@@ -74,6 +74,6 @@ struct KernelText {
 };
 
 // "  const float* const in2 = (const float*)arguments.at[2];" for each of the site's operands.
-std::string OperandTexts(const Site& site);
+std::string OperandTexts(const CudaSite& site);
 
 }  // namespace pt::cuda

@@ -31,7 +31,7 @@ std::string ByteText(const std::string& element, DataType type) {
 // Writes the kernel of one tile size.
 class TileText {
  public:
-  TileText(const Site& site, const TiledProduct& product, const Tile& tile, const TiledBytes* bytes)
+  TileText(const CudaSite& site, const TiledProduct& product, const Tile& tile, const TiledBytes* bytes)
       : site_(site),
         p_(product),
         tile_(tile),
@@ -161,7 +161,7 @@ class TileText {
            p_.place + Total() + p_.written + "      }\n    }\n";
   }
 
-  const Site& site_;
+  const CudaSite& site_;
   const TiledProduct& p_;
   const Tile& tile_;
   const TiledBytes* const bytes_;
@@ -180,7 +180,7 @@ std::vector<std::string> FittingTiles(int64_t rows, int64_t columns) {
   return names;
 }
 
-Result<KernelText> TileKernel(const Site& site, const TiledProduct& product, std::string_view tile,
+Result<KernelText> TileKernel(const CudaSite& site, const TiledProduct& product, std::string_view tile,
                               const TiledBytes* bytes) {
   const auto found = std::ranges::find(kTiles, tile, &Tile::name);
   if (found == kTiles.end()) return site.Unsupported("there is no variant \"" + std::string(tile) + "\" of it");

@@ -35,7 +35,7 @@ struct TiledBytes {
 // Sizes of tiles worth trying, the most promising first: "64x64".
 std::vector<std::string> FittingTiles(int64_t rows, int64_t columns);
 // bytes: null for real numbers. kUnsupported where there is no such tile.
-Result<KernelText> TileKernel(const Site& site, const TiledProduct& product, std::string_view tile,
+Result<KernelText> TileKernel(const CudaSite& site, const TiledProduct& product, std::string_view tile,
                               const TiledBytes* bytes = nullptr);
 
 }  // namespace pt::cuda

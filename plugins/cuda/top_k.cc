@@ -23,7 +23,7 @@ constexpr uint32_t kThreads = 256;
 std::string N(int64_t n) { return std::to_string(n); }
 
 struct TopK {
-  const Operand* x = nullptr;
+  const CudaOperand* x = nullptr;
   std::optional<size_t> values, places;              // outputs of the site
   int64_t length = 0, k = 0;                         // of a line, and how many are wanted
   int64_t step = 0, value_step = 0, place_step = 0;  // strides along the line
@@ -32,7 +32,7 @@ struct TopK {
   bool largest = true;
 };
 
-Result<TopK> Read(const Site& site) {
+Result<TopK> Read(const CudaSite& site) {
   const Node& node = site.node();
   TopK top;
   top.x = site.Input(0);
@@ -66,7 +66,7 @@ Result<TopK> Read(const Site& site) {
   top.lines.erase(top.lines.begin() + static_cast<ptrdiff_t>(axis));
   add(top.x->strides());
   for (size_t i = 0; i < site.out.size(); ++i) {
-    const Operand& out = site.out[i];
+    const CudaOperand& out = site.out[i];
     const bool is_values = out.value == node.outputs[0];
     if (out.dims() != expected || out.type() != (is_values ? type : DataType::kInt64)) {
       return site.Unsupported("its results are of other types or dims");
@@ -105,10 +105,10 @@ std::string Store(const TopK& top, const IndexSpace& lines, const std::string& r
   return text;
 }
 
-IndexSpace LinesOf(const Site& site, const TopK& top) {
+IndexSpace LinesOf(const CudaSite& site, const TopK& top) {
   IndexSpace lines = IndexSpace::Whole(top.lines, top.strides);
   bool wide = IsWide(top.x->layout);
-  for (const Operand& out : site.out) wide = wide || IsWide(out.layout);
+  for (const CudaOperand& out : site.out) wide = wide || IsWide(out.layout);
   if (wide) lines.Widen();
   return lines;
 }
@@ -137,7 +137,7 @@ constexpr std::string_view kSortText = R"(
       __syncthreads();
 )";
 
-Routine SortLines(const Site& site, const TopK& top) {
+CudaRoutine SortLines(const CudaSite& site, const TopK& top) {
   const IndexSpace lines = LinesOf(site, top);
   const int64_t kept = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(top.k, 1))));
   const auto whole = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(top.length)));
@@ -163,10 +163,10 @@ Routine SortLines(const Site& site, const TopK& top) {
       x + " + place * (Index)" + N(top.step) + "] : (Number)0;\n      }\n" + std::string(kSortText) +
       "    }\n    for (int i = threadIdx.x; i < kWanted; i += blockDim.x) {\n" +
       Store(top, lines, "i", "numbers[i]", "places[i]") + "    }\n    __syncthreads();\n  }\n}\n";
-  return Routine{{std::move(kernel)}};
+  return CudaRoutine{{std::move(kernel)}};
 }
 
-Routine CountRanks(const Site& site, const TopK& top) {
+CudaRoutine CountRanks(const CudaSite& site, const TopK& top) {
   TopK elements = top;
   elements.lines.push_back(top.length);
   elements.strides[0].push_back(0);
@@ -179,14 +179,14 @@ Routine CountRanks(const Site& site, const TopK& top) {
       ";\n    Index rank = 0;\n    for (int k = 0; k < " + N(top.length) + "; ++k) {\n      const Number other = " + x +
       " + k" + step + ";\n      rank += before(other, k, mine, (int)" + place + ") ? 1 : 0;\n    }\n    if (rank < " +
       N(top.k) + ") {\n" + Store(top, space, "rank", "mine", place) + "    }\n";
-  return Routine{{ElementKernel(site, space, body)}};
+  return CudaRoutine{{ElementKernel(site, space, body)}};
 }
 
 }  // namespace
 
 bool IsTopK(const Node& node) { return node.domain.empty() && node.op == "TopK"; }
 
-Result<std::vector<std::string>> TopKVariants(const Site& site) {
+Result<std::vector<std::string>> TopKVariants(const CudaSite& site) {
   PT_ASSIGN(const TopK top, Read(site));
   std::vector<std::string> variants;
   if (top.k <= kMostKept || top.length <= kMostPiece) variants.emplace_back(kSort);
@@ -197,9 +197,9 @@ Result<std::vector<std::string>> TopKVariants(const Site& site) {
   return variants;
 }
 
-Result<Routine> MakeTopK(const Site& site, std::string_view variant) {
+Result<CudaRoutine> MakeTopK(const CudaSite& site, std::string_view variant) {
   PT_ASSIGN(const TopK top, Read(site));
-  if (top.k == 0 || std::ranges::find(top.lines, 0) != top.lines.end()) return Routine{};
+  if (top.k == 0 || std::ranges::find(top.lines, 0) != top.lines.end()) return CudaRoutine{};
   if (variant == kSort) return SortLines(site, top);
   if (variant == kRanks) return CountRanks(site, top);
   return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");

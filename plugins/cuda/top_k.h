@@ -10,7 +10,7 @@ bool IsTopK(const Node& node);
 
 // "sort": a block of threads sorts a line piece by piece; "ranks": a thread for each element counts what comes before
 // it. kUnsupported with the reason where there is none.
-Result<std::vector<std::string>> TopKVariants(const Site& site);
-Result<Routine> MakeTopK(const Site& site, std::string_view variant);
+Result<std::vector<std::string>> TopKVariants(const CudaSite& site);
+Result<CudaRoutine> MakeTopK(const CudaSite& site, std::string_view variant);
 
 }  // namespace pt::cuda

@@ -28,13 +28,13 @@ std::string ForTile(const std::string& statement) {
 
 }  // namespace
 
-bool AreAlike(const Operand& from, const Operand& to) {
+bool AreAlike(const CudaOperand& from, const CudaOperand& to) {
   if (from.type() == to.type()) return !CTypeOf(from.type()).empty();
   return from.value_type == to.value_type && IsReal(from.type()) && IsReal(to.type());
 }
 
-Result<const Operand*> MovedInput(const Site& site) {
-  const Operand* const x = site.Input(0);
+Result<const CudaOperand*> MovedInput(const CudaSite& site) {
+  const CudaOperand* const x = site.Input(0);
   if (x == nullptr) return site.Unsupported("it has no input");
   if (site.out.size() != 1) return site.Unsupported("it has more than one result");
   if (CTypeOf(x->type()).empty()) {
@@ -44,7 +44,7 @@ Result<const Operand*> MovedInput(const Site& site) {
   return x;
 }
 
-std::optional<KernelText> TransposeKernel(const Site& site, const std::string& in, const IndexSpace& space) {
+std::optional<KernelText> TransposeKernel(const CudaSite& site, const std::string& in, const IndexSpace& space) {
   const auto read = Innermost(space, 0), written = Innermost(space, 1);
   if (!read || !written || *read == *written) return std::nullopt;
   const int64_t reads = space.dims()[*read], writes = space.dims()[*written];

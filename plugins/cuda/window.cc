@@ -5,9 +5,9 @@
 namespace pt::cuda {
 namespace {
 
-std::vector<int64_t> Spatial(const Operand& operand) { return {operand.dims().begin() + 2, operand.dims().end()}; }
+std::vector<int64_t> Spatial(const CudaOperand& operand) { return {operand.dims().begin() + 2, operand.dims().end()}; }
 
-Status CheckDims(const Site& site, const Operand& x, const Operand& y) {
+Status CheckDims(const CudaSite& site, const CudaOperand& x, const CudaOperand& y) {
   const size_t rank = x.dims().size();
   if (rank < 3 || rank > 5 || y.dims().size() != rank) return site.Unsupported("it has not one to three spatial dims");
   if (x.dims()[0] != y.dims()[0]) return site.Unsupported("its result has another batch");
@@ -16,14 +16,15 @@ Status CheckDims(const Site& site, const Operand& x, const Operand& y) {
 
 }  // namespace
 
-Result<WindowParameters> ReadWindow(const Site& site, const Node& node, const Operand& x, const Operand& y) {
+Result<WindowParameters> ReadWindow(const CudaSite& site, const Node& node, const CudaOperand& x,
+                                    const CudaOperand& y) {
   PT_CHECK_OK(CheckDims(site, x, y));
   const auto window = WindowOf(node, ReadKernelShape(node).value_or(std::vector<int64_t>()), Spatial(x), Spatial(y));
   if (!window) return site.Unsupported("its window does not fit its dims");
   return *window;
 }
 
-Result<WindowParameters> WholeWindow(const Site& site, const Operand& x, const Operand& y) {
+Result<WindowParameters> WholeWindow(const CudaSite& site, const CudaOperand& x, const CudaOperand& y) {
   PT_CHECK_OK(CheckDims(site, x, y));
   WindowParameters window;
   window.kernel = Spatial(x);

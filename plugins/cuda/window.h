@@ -7,9 +7,9 @@
 namespace pt::cuda {
 
 // The window of a pooling of 1 to 3 spatial dims over x into y; kUnsupported where they do not fit.
-Result<WindowParameters> ReadWindow(const Site& site, const Node& node, const Operand& x, const Operand& y);
+Result<WindowParameters> ReadWindow(const CudaSite& site, const Node& node, const CudaOperand& x, const CudaOperand& y);
 // Of all of x at once.
-Result<WindowParameters> WholeWindow(const Site& site, const Operand& x, const Operand& y);
+Result<WindowParameters> WholeWindow(const CudaSite& site, const CudaOperand& x, const CudaOperand& y);
 
 // Loops over the positions of a window that lie inside the input, the window of the output position c2, c3, … of an
 // ElementKernel: `statements` see p0, p1, …, where the position is along each spatial dim.

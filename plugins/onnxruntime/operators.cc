@@ -12,7 +12,7 @@ namespace {
 using plugins::NotTraining;
 using plugins::StretchesImages;
 using plugins::WithOneOutput;
-using Row = plugins::OperatorRow;
+using Row = plugins::TakenRow;
 
 constexpr plugins::TypeSet kNumbers = {DataType::kFloat32, DataType::kInt32, DataType::kInt64};
 constexpr plugins::TypeSet kAll = {DataType::kFloat32, DataType::kInt32, DataType::kInt64, DataType::kBool};

@@ -11,7 +11,7 @@ namespace {
 using plugins::NotTraining;
 using plugins::StretchesImages;
 using plugins::WithOneOutput;
-using Row = plugins::OperatorRow;
+using Row = plugins::TakenRow;
 
 // OpenVINO's front end passes over peepholes, and so computes something else.
 std::string PlainRecurrence(const Graph&, const Node& node) {

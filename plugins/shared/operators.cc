@@ -32,13 +32,13 @@ constexpr std::array<std::string_view, 7> kQuantising = {"ConvInteger",   "Dequa
 
 }  // namespace
 
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows,
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const TakenRow> rows,
                                        bool exact_products) {
   const Node& node = graph.node(id);
   if (!exact_products && std::ranges::find(kQuantising, node.op) != kQuantising.end()) {
     return node.op + ": the processor has no exact products of integers";
   }
-  const auto row = std::ranges::lower_bound(rows, std::string_view(node.op), {}, &OperatorRow::op);
+  const auto row = std::ranges::lower_bound(rows, std::string_view(node.op), {}, &TakenRow::op);
   if (!node.domain.empty() || row == rows.end() || row->op != node.op) return node.op + " is not here";
   bool computes = false;
   for (const ValueId input : node.inputs) {

@@ -26,7 +26,7 @@ class TypeSet {
 
 inline constexpr TypeSet kFloat32Alone = {DataType::kFloat32};
 
-struct OperatorRow {
+struct TakenRow {
   std::string_view op;
   // Of attributes and inputs beyond their types; "" when it is taken. May be null.
   std::string (*why_not)(const Graph& graph, const Node& node) = nullptr;
@@ -41,7 +41,7 @@ struct OperatorRow {
 // row's types. Constants may be integers and bools besides: axes, shapes, indices. rows: by name, ascending.
 // exact_products: HasExactProducts of the host; elsewhere the runtimes' products of quantised tensors overflow, and
 // what makes such tensors, reads them or multiplies them is not taken.
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows,
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const TakenRow> rows,
                                        bool exact_products);
 
 // The processor multiplies integers of 8 bits and sums them without overflow. A host that says nothing of its

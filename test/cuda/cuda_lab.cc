@@ -24,9 +24,10 @@ double ToleranceOf(DataType type) {
 }
 
 // The tensors of one candidate on the device.
-class Run {
+class CandidateRun {
  public:
-  Run(const GpuLab& lab, uint64_t elements_before) : elements_before_(elements_before), driver_(lab.MakeDriver()) {}
+  CandidateRun(const GpuLab& lab, uint64_t elements_before)
+      : elements_before_(elements_before), driver_(lab.MakeDriver()) {}
 
   Status Start() {
     PT_ASSIGN(stream_, driver_->MakeStream());
@@ -149,7 +150,7 @@ CudaLab::CudaLab(const FakeGpuOptions& options, uint32_t cores)
 Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library, const Graph& graph,
                                       const Candidate& candidate, std::span<const Tensor> inputs,
                                       uint64_t elements_before) {
-  Run run(lab, elements_before);
+  CandidateRun run(lab, elements_before);
   PT_CHECK_OK(run.Start());
   std::vector<const TensorView*> in, out;
   std::vector<TensorLayout> in_layouts, out_layouts;
@@ -205,7 +206,7 @@ std::vector<std::string> KernelTexts(const Graph& graph, const Candidate& candid
   };
   const auto in = layouts(GroupInputs(graph, candidate.nodes), candidate.in);
   const auto out = layouts(GroupOutputs(graph, candidate.nodes), candidate.out);
-  const cuda::Site site = cuda::Site::Make(graph, candidate.nodes, in, out).value();
+  const cuda::CudaSite site = cuda::CudaSite::Make(graph, candidate.nodes, in, out).value();
   std::vector<std::string> texts;
   const std::vector<std::string> variants = cuda::KernelVariants(site).value();
   for (const std::string& variant : variants) {

@@ -19,7 +19,7 @@ std::string Inputs(const char* a, const char* b) {
 std::string WhyNot(const std::string& text, bool channels_last = false) {
   const Graph graph = ParseInferred(text);
   const auto site =
-      cuda::Site::MakeDense(graph, AllNodes(graph), DataType::kFloat32, DataType::kFloat32, channels_last);
+      cuda::CudaSite::MakeDense(graph, AllNodes(graph), DataType::kFloat32, DataType::kFloat32, channels_last);
   if (!site.ok()) return site.error().message;
   const auto product = cuda::MakeProduct(*site);
   return product.ok() ? "" : product.error().message;

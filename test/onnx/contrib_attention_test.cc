@@ -16,7 +16,7 @@ const Tensor kX = [] {
 const Tensor kWeights = Cycle({4, 12}, -1, 0.2F, 7, 11), kBias = Cycle({12}, -0.3F, 0.1F, 5, 7);
 
 struct Options {
-  Operand mask = {}, past = {}, bias = {};
+  GivenInput mask = {}, past = {}, bias = {};
   std::vector<Wire> attributes = {};
   bool present = false;
 };
@@ -133,7 +133,7 @@ const std::vector<float> kHeads = {0.79907316F, 1.0490732F, -1.0490732F, -0.5220
                                    0.75552332F, 1.0055234F, -1.0055234F, -0.60872161F, 0.69563919F, 0.94563919F};
 const std::vector<float> kFirstValue = {1, 1.25F, -1.25F, 0, 1, 1.25F};
 
-Single Heads(std::vector<Operand> inputs, const std::vector<Wire>& attributes = {}) {
+Single Heads(std::vector<GivenInput> inputs, const std::vector<Wire>& attributes = {}) {
   Single single = {"MultiHeadAttention", std::move(inputs), {IntAttribute("num_heads", 2)}};
   for (const Wire& attribute : attributes) single.attributes.push_back(attribute);
   return single;
@@ -207,7 +207,7 @@ TEST_CASE("Contrib, WhatIsNotSupportedOfAttentionIsRefusedByName", "[onnx]") {
   CHECK(Mentions(self({IntsAttribute("qkv_hidden_sizes", {INT64_MAX - 1, INT64_MAX - 1, 16})}), "12 columns"));
   CHECK(Mentions(FaultOf(Self({Int32({8}, {1, 1, 1, 1, 1, 1, 1, 1})})), "8 elements for 2 entries"));
   CHECK(Mentions(FaultOf(Self({Int32({2, 1, 1, 3}, {1, 1, 1, 1, 1, 1})})), "a mask of 4 dims is not supported"));
-  CHECK(Mentions(FaultOf(Self({Operand(Int32({2, 3}, {1, 1, 1, 1, 1, 1}), false, false)})),
+  CHECK(Mentions(FaultOf(Self({GivenInput(Int32({2, 3}, {1, 1, 1, 1, 1, 1}), false, false)})),
                  "the number of dims of the mask (\"x3\") is not known"));
   CHECK(Mentions(FaultOf(Self({{}, {}, Floats({3, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0})})), "attention_bias has 2 dims"));
   Single heads = Self({});
@@ -230,7 +230,7 @@ TEST_CASE("Contrib, WhatIsNotSupportedOfAttentionIsRefusedByName", "[onnx]") {
 }
 
 // Two heads of two, of integers: 11 i mod 251 and 29 i mod 255 - 127, with a zero point a column.
-Single OfIntegers(Operand mask, std::vector<Wire> attributes, Operand past = {}) {
+Single OfIntegers(GivenInput mask, std::vector<Wire> attributes, GivenInput past = {}) {
   std::vector<uint8_t> x;
   for (int i = 0; i < 24; ++i) x.push_back(static_cast<uint8_t>(i * 11 % 251));
   std::vector<int8_t> w, zeros;

@@ -28,7 +28,7 @@ Tensor Part(const Tensor& x, int64_t begin, int64_t end) {
   return Floats({x.dims()[0], end - begin, x.dims()[2]}, values);
 }
 
-Single Grouped(std::vector<Operand> inputs, std::vector<Wire> attributes = {}) {
+Single Grouped(std::vector<GivenInput> inputs, std::vector<Wire> attributes = {}) {
   Single single = {"GroupQueryAttention",
                    std::move(inputs),
                    {IntAttribute("num_heads", 2), IntAttribute("kv_num_heads", 1)},
@@ -40,7 +40,7 @@ Single Grouped(std::vector<Operand> inputs, std::vector<Wire> attributes = {}) {
 Error RunFault(const Single& single) {
   const Graph graph = Load(BytesOf(single)).value();
   std::vector<Tensor> inputs;
-  for (const Operand& operand : single.inputs) {
+  for (const GivenInput& operand : single.inputs) {
     if (operand.tensor.type() != DataType::kUndefined && !operand.constant) inputs.push_back(operand.tensor);
   }
   const auto refused = EvaluateGraph(graph, inputs);
@@ -72,7 +72,7 @@ TEST_CASE("Contrib, RotaryEmbeddingTurnsByPositionsFromAnOffset", "[onnx]") {
 
 TEST_CASE("Contrib, RotaryEmbeddingRefusesWhatItDoesNotHave", "[onnx]") {
   const Tensor x = Cycle({1, 2, 30}, -1, 0.1F, 7, 23), positions = Tensor::Int64({1}, {0});
-  const std::vector<Operand> inputs = {x, positions, kCosines, kSines};
+  const std::vector<GivenInput> inputs = {x, positions, kCosines, kSines};
   CHECK(Mentions(FaultOf({"RotaryEmbedding", inputs}), "the 30 columns of input are not heads of twice the 8 columns"));
   CHECK(Mentions(FaultOf({"RotaryEmbedding", inputs, {IntAttribute("is_packed_batching", 1)}}), "is_packed_batching"));
   CHECK(Mentions(FaultOf({"RotaryEmbedding", inputs, {FloatAttribute("scale", 2)}}), "a scale other than 1"));
@@ -198,7 +198,7 @@ TEST_CASE("Contrib, GroupQueryAttentionOfAPromptIsThatOfItsTokens", "[onnx]") {
     };
     const auto whole = Results(
         Grouped({query, key, value, {}, {}, lasts(kTokens - 1), Int32({1}, {kTokens}), kCosines, kSines}, attributes));
-    Operand keys, values;
+    GivenInput keys, values;
     for (int32_t t = 0; t < kTokens; ++t) {
       CAPTURE(t);
       const auto step = Results(Grouped({Part(query, t, t + 1), Part(key, t, t + 1), Part(value, t, t + 1), keys,
@@ -229,23 +229,23 @@ TEST_CASE("Contrib, GroupQueryAttentionRefusesLengthsThatContradictEachOther", "
 }
 
 // Two heads of eight over one key head, two tokens.
-Single OfTwoTokens(std::vector<Wire> attributes, Operand sink = {}, Operand weight = {}) {
-  std::vector<Operand> inputs = {Cycle({1, 2, 16}, -1, 0.1F, 7, 23),
-                                 Cycle({1, 2, 8}, -1, 0.2F, 5, 11),
-                                 Cycle({1, 2, 8}, 0.5F, 0.3F, 3, 13),
-                                 {},
-                                 {},
-                                 Int32({1}, {1}),
-                                 Int32({1}, {2}),
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 std::move(sink),
-                                 {},
-                                 {},
-                                 weight,
-                                 weight};
+Single OfTwoTokens(std::vector<Wire> attributes, GivenInput sink = {}, GivenInput weight = {}) {
+  std::vector<GivenInput> inputs = {Cycle({1, 2, 16}, -1, 0.1F, 7, 23),
+                                    Cycle({1, 2, 8}, -1, 0.2F, 5, 11),
+                                    Cycle({1, 2, 8}, 0.5F, 0.3F, 3, 13),
+                                    {},
+                                    {},
+                                    Int32({1}, {1}),
+                                    Int32({1}, {2}),
+                                    {},
+                                    {},
+                                    {},
+                                    {},
+                                    std::move(sink),
+                                    {},
+                                    {},
+                                    weight,
+                                    weight};
   return Grouped(std::move(inputs), std::move(attributes));
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("Contrib, GroupQueryAttentionNormalisesItsHeads", "[onnx]") {
 
 TEST_CASE("Contrib, WhatGroupQueryAttentionDoesNotHaveIsRefused", "[onnx]") {
   const Tensor x = Cycle({1, 1, 16}, -1, 0.2F, 5, 11), k = Cycle({1, 1, 8}, -1, 0.2F, 5, 11);
-  const std::vector<Operand> inputs = {x, k, k, {}, {}, Int32({1}, {0}), Int32({1}, {1})};
+  const std::vector<GivenInput> inputs = {x, k, k, {}, {}, Int32({1}, {0}), Int32({1}, {1})};
   const auto refused = [&](const Wire& attribute) { return FaultOf(Grouped(inputs, {attribute})); };
   CHECK(Mentions(refused(IntAttribute("sliding_window_cache", 1)), "sliding_window_cache"));
   CHECK(Mentions(refused(IntAttribute("causal", 2)), "causal is 2; it needs to be 0 or 1"));
@@ -323,17 +323,17 @@ TEST_CASE("Contrib, WhatGroupQueryAttentionDoesNotHaveIsRefused", "[onnx]") {
   CHECK(Mentions(refused(IntAttribute("kv_cache_bit_width", 8)), "quantised keys and values"));
   CHECK(Mentions(refused(IntAttribute("local_window_size", 0)), "local_window_size is 0"));
   CHECK(Mentions(refused(IntAttribute("do_rotary", 1)), "do_rotary needs cos_cache"));
-  std::vector<Operand> without = inputs;
+  std::vector<GivenInput> without = inputs;
   without[2] = {};
   CHECK(Mentions(FaultOf(Grouped(without)), "key and value come together"));
-  std::vector<Operand> more = inputs;
+  std::vector<GivenInput> more = inputs;
   more.resize(17);
   more[16] = Int32({1}, {1});
   CHECK(Mentions(FaultOf(Grouped(more)), "query_seqlens"));
   more[16] = {};
   more[14] = Cycle({8}, 1, 0, 1, 1);
   CHECK(Mentions(FaultOf(Grouped(more)), "q_norm_weight and k_norm_weight come together"));
-  std::vector<Operand> longer = inputs;
+  std::vector<GivenInput> longer = inputs;
   longer[1] = longer[2] = Cycle({1, 2, 8}, -1, 0.2F, 5, 11);
   CHECK(Mentions(FaultOf(Grouped(longer)), "dim 1 of input 1 is 2 where input 0 has 1"));
 }

@@ -50,7 +50,7 @@ TEST_CASE("Contrib, WhatCropAndResizeDoesNotHaveIsRefused", "[onnx]") {
   CHECK(Mentions(FaultOf(wrong), "its rois have 5 columns; they need 4"));
   wrong.inputs[1] = Floats({12}, std::vector<float>(12));
   CHECK(Mentions(FaultOf(wrong), "input 1 has 1 dims; it needs 2"));
-  wrong.inputs[1] = Operand(kBoxes, false, false);
+  wrong.inputs[1] = GivenInput(kBoxes, false, false);
   CHECK(Mentions(FaultOf(wrong), "the number of dims of input 1"));
 }
 

@@ -4,7 +4,7 @@
 namespace pt::testing {
 namespace {
 
-Single Trial(const std::string& op, std::vector<Operand> inputs, std::vector<Wire> attributes, int64_t opset = 9) {
+Single Trial(const std::string& op, std::vector<GivenInput> inputs, std::vector<Wire> attributes, int64_t opset = 9) {
   return {op, std::move(inputs), std::move(attributes), {"y"}, "", opset};
 }
 
@@ -29,13 +29,13 @@ TEST_CASE("Contrib, ImageScalerAddsABiasAChannel", "[onnx]") {
   const std::vector<Wire> attributes = {FloatsAttribute("bias", {1, -2}), FloatAttribute("scale", 2)};
   CheckNear(Results(Trial("ImageScaler", {kImage}, attributes))[0], {1, 2, 2, 4},
             {-3, -2.5F, -2, -1.5F, -1, -0.5F, 0, 0.5F, -2, -1.5F, -1, -0.5F, 0, 0.5F, 1, 1.5F});
-  const auto fault = [&](const Operand& x, std::vector<Wire> given) {
+  const auto fault = [&](const GivenInput& x, std::vector<Wire> given) {
     return FaultOf(Trial("ImageScaler", {x}, std::move(given)));
   };
   CHECK(Mentions(fault(kImage, {}), "its attribute bias is missing"));
   CHECK(Mentions(fault(kImage, {FloatsAttribute("bias", {1})}), "its bias has 1 elements where its input has 2"));
   CHECK(Mentions(fault(Floats({1, 2}, {1, 2}), attributes), "its input has 2 dims; it needs four"));
-  CHECK(Mentions(fault(Operand(kImage, false, false), attributes), "the number of dims of input"));
+  CHECK(Mentions(fault(GivenInput(kImage, false, false), attributes), "the number of dims of input"));
 }
 
 TEST_CASE("Contrib, CropKeepsWhatIsWithinItsBorder", "[onnx]") {

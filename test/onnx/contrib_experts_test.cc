@@ -17,8 +17,8 @@ TEST_CASE("Contrib, ExpertsByDefaultAreOneOfRelu", "[onnx]") {
 }
 
 TEST_CASE("Contrib, SeveralExpertsCountByNormalisedWeights", "[onnx]") {
-  const std::vector<Operand> inputs = {kTokens,           kRouter,         Constant(kUp),
-                                       Constant(kUpBias), Constant(kDown), Constant(kDownBias)};
+  const std::vector<GivenInput> inputs = {kTokens,           kRouter,         Constant(kUp),
+                                          Constant(kUpBias), Constant(kDown), Constant(kDownBias)};
   CheckNear(Results({"MoE",
                      inputs,
                      {IntAttribute("k", 2), StringAttribute("activation_type", "gelu"),
@@ -29,7 +29,8 @@ TEST_CASE("Contrib, SeveralExpertsCountByNormalisedWeights", "[onnx]") {
 }
 
 TEST_CASE("Contrib, ExpertsOfSwiGluHaveTheirGatesBesideWhatTheyLetThrough", "[onnx]") {
-  const std::vector<Operand> inputs = {kTokens, kRouter, kUp, kUpBias, Cycle({3, 4, 2}, -1, 0.125F, 5, 19), kDownBias};
+  const std::vector<GivenInput> inputs = {kTokens,  kRouter, kUp, kUpBias, Cycle({3, 4, 2}, -1, 0.125F, 5, 19),
+                                          kDownBias};
   CheckNear(Results({"MoE",
                      inputs,
                      {IntAttribute("k", 2), StringAttribute("activation_type", "swiglu"),
@@ -109,13 +110,13 @@ TEST_CASE("Contrib, ExpertsOfAFewBitsAreThoseOfTheirReals", "[onnx]") {
 
 TEST_CASE("Contrib, WhatQMoEDoesNotHaveIsRefused", "[onnx]") {
   const PackedMatrix up = Packed({3, 32, 16}, 4, 16);
-  const std::vector<Operand> inputs = {Cycle({3, 32}, -1, 0.25F, 5, 11),
-                                       kRouter,
-                                       Constant(up.bytes),
-                                       Constant(up.scales),
-                                       {},
-                                       Constant(up.bytes),
-                                       Constant(up.scales)};
+  const std::vector<GivenInput> inputs = {Cycle({3, 32}, -1, 0.25F, 5, 11),
+                                          kRouter,
+                                          Constant(up.bytes),
+                                          Constant(up.scales),
+                                          {},
+                                          Constant(up.bytes),
+                                          Constant(up.scales)};
   const auto refused = [&](const Wire& attribute) {
     return FaultOf({"QMoE", inputs, {IntAttribute("block_size", 16), attribute}});
   };
@@ -125,14 +126,14 @@ TEST_CASE("Contrib, WhatQMoEDoesNotHaveIsRefused", "[onnx]") {
   CHECK(Mentions(refused(IntAttribute("expert_weight_bits", 0)), "0 bits"));
   CHECK(Mentions(refused(IntAttribute("fc2_expert_weight_bits", 3)), "3 bits"));
   CHECK(Mentions(FaultOf({"QMoE", inputs, {IntAttribute("block_size", 48)}}), "block_size is 48"));
-  std::vector<Operand> weighted = inputs;
+  std::vector<GivenInput> weighted = inputs;
   weighted.resize(15);
   weighted[14] = kRouter;
   CHECK(Mentions(FaultOf({"QMoE", weighted, {IntAttribute("block_size", 16)}}), "input 14 is not supported"));
 }
 
 TEST_CASE("Contrib, WhatMoEDoesNotHaveIsRefused", "[onnx]") {
-  const std::vector<Operand> inputs = {kTokens, kRouter, kUp, {}, kDown};
+  const std::vector<GivenInput> inputs = {kTokens, kRouter, kUp, {}, kDown};
   const auto refused = [&](const Wire& attribute) { return FaultOf({"MoE", inputs, {attribute}}); };
   CHECK(Mentions(refused(IntAttribute("use_sparse_mixer", 1)), "use_sparse_mixer"));
   CHECK(Mentions(refused(IntAttribute("swiglu_limit_after_activation", 1)), "swiglu_limit_after_activation"));

@@ -13,19 +13,19 @@
 namespace pt::testing {
 
 // An input of the node: absent when it has no type, of the model, or an initialiser.
-struct Operand {
+struct GivenInput {
   Tensor tensor;
   bool constant = false;
   bool ranked = true;  // whether the model says how many dims it has
-  Operand() = default;
-  Operand(Tensor t, bool is_constant = false, bool is_ranked = true)
+  GivenInput() = default;
+  GivenInput(Tensor t, bool is_constant = false, bool is_ranked = true)
       : tensor(std::move(t)), constant(is_constant), ranked(is_ranked) {}
 };
-inline Operand Constant(Tensor tensor) { return {std::move(tensor), true}; }
+inline GivenInput Constant(Tensor tensor) { return {std::move(tensor), true}; }
 
 struct Single {
   std::string op;
-  std::vector<Operand> inputs;
+  std::vector<GivenInput> inputs;
   std::vector<Wire> attributes = {};
   std::vector<std::string> outputs = {"y"};  // "" for one that is not asked for
   std::string domain = "com.microsoft";
@@ -37,7 +37,7 @@ inline GraphParts PartsOf(const Single& single) {
   GraphParts parts;
   std::vector<std::string> names;
   for (size_t i = 0; i < single.inputs.size(); ++i) {
-    const Operand& operand = single.inputs[i];
+    const GivenInput& operand = single.inputs[i];
     const Tensor& tensor = operand.tensor;
     if (tensor.type() == DataType::kUndefined) {
       names.emplace_back();
@@ -81,7 +81,7 @@ inline std::vector<Tensor> Results(const Single& single) {
   REQUIRE(graph.ok());
   for (const Node& node : graph->nodes()) CHECK(node.domain.empty());
   std::vector<Tensor> inputs;
-  for (const Operand& operand : single.inputs) {
+  for (const GivenInput& operand : single.inputs) {
     if (operand.tensor.type() != DataType::kUndefined && !operand.constant) inputs.push_back(operand.tensor);
   }
   return RunOnReference(*graph, inputs);

@@ -165,7 +165,7 @@ TEST_CASE("Contrib, EmbedLayerNormalizationRefusesIdsThatAreNoRows", "[onnx]") {
       wrong.inputs[input].tensor = Int32({2, 3}, {0, 0, 1, 0, id, 1});
       const Graph graph = Load(BytesOf(wrong)).value();
       std::vector<Tensor> inputs;
-      for (const Operand& operand : wrong.inputs) {
+      for (const GivenInput& operand : wrong.inputs) {
         if (operand.tensor.type() != DataType::kUndefined) inputs.push_back(operand.tensor);
       }
       const auto refused = EvaluateGraph(graph, inputs);

@@ -67,7 +67,7 @@ TEST_CASE("Contrib, FusedGemmActivates", "[onnx]") {
 }
 
 TEST_CASE("Contrib, FusedMatMulNeedsToKnowHowManyDimsItTurns", "[onnx]") {
-  const Operand unranked(kA, false, false);
+  const GivenInput unranked(kA, false, false);
   CHECK(FaultOf({"FusedMatMul", {unranked, kB}}) == "");
   CHECK(Mentions(FaultOf({"FusedMatMul", {unranked, kA}, {IntAttribute("transA", 1)}}),
                  "the number of dims of A (\"x0\") is not known"));
@@ -90,18 +90,18 @@ Tensor Packed(int64_t bits) {
   return Uint8({2, 2, 16 * bits / 8}, bytes);
 }
 
-Single NBits(int64_t bits, std::vector<Operand> optional = {}) {
+Single NBits(int64_t bits, std::vector<GivenInput> optional = {}) {
   Single single = {"MatMulNBits",
                    {kInput, Constant(Packed(bits)), Constant(kScales)},
                    {IntAttribute("K", 20), IntAttribute("N", 2), IntAttribute("bits", bits),
                     IntAttribute("block_size", 16), IntAttribute("accuracy_level", 0)}};
-  for (Operand& operand : optional) single.inputs.push_back(std::move(operand));
+  for (GivenInput& operand : optional) single.inputs.push_back(std::move(operand));
   return single;
 }
 
 TEST_CASE("Contrib, MatMulNBitsUnpacksFourBits", "[onnx]") {
   CheckNear(Results(NBits(4))[0], {2, 2}, {-2.0999999F, -1.5250001F, -0.15F, 0.2625F});
-  const Operand zero_points = Constant(Uint8({2, 1}, {0x3A, 0x71}));
+  const GivenInput zero_points = Constant(Uint8({2, 1}, {0x3A, 0x71}));
   CheckNear(Results(NBits(4, {zero_points, {}, Floats({2}, {1, -1})}))[0], {2, 2},
             {-1.9499998F, -2.6500001F, 0.55F, -0.74999994F});
   CheckNear(Results(NBits(4, {Floats({2, 2}, {1.5F, 2, 7.25F, 8})}))[0], {2, 2},
@@ -130,10 +130,10 @@ TEST_CASE("Contrib, MatMulNBitsUnpacksEightAndTwoBits", "[onnx]") {
 TEST_CASE("Contrib, MatMulNBitsTakesComputedMatrices", "[onnx]") {
   std::vector<int32_t> groups;
   for (int32_t i = 0; i < 20; ++i) groups.push_back(i % 2);
-  const Operand by_index = Int32({20}, groups), real = Floats({2, 2}, {1.5F, 2, 7.25F, 8});
+  const GivenInput by_index = Int32({20}, groups), real = Floats({2, 2}, {1.5F, 2, 7.25F, 8});
   for (const int64_t bits : {2, 4, 8}) {
-    const Operand packed = bits == 8 ? Uint8({2, 2}, {100, 30, 200, 0}) : Uint8({2, 1}, {0x3A, 0x71});
-    std::vector<std::vector<Operand>> kinds = {{}, {packed}};
+    const GivenInput packed = bits == 8 ? Uint8({2, 2}, {100, 30, 200, 0}) : Uint8({2, 1}, {0x3A, 0x71});
+    std::vector<std::vector<GivenInput>> kinds = {{}, {packed}};
     if (bits < 8) kinds.push_back({real});
     if (bits == 4) kinds.insert(kinds.end(), {{{}, by_index}, {real, by_index}});
     for (const auto& optional : kinds) {
@@ -231,7 +231,7 @@ TEST_CASE("Contrib, GatherBlockQuantizedUnpacksRows", "[onnx]") {
   for (int i = 0; i < 48; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 % 256));
   const Tensor data = Uint8({3, 16}, bytes), scales = Cycle({3, 2}, 0.5F, 0.25F, 1, 7);
   const Tensor indices = Tensor::Int64({2, 2}, {2, -3, 3, 1});
-  const auto first_of_eight = [&](const Operand& zero_points) {
+  const auto first_of_eight = [&](const GivenInput& zero_points) {
     const Tensor all = Results({"GatherBlockQuantized",
                                 {Constant(data), indices, Constant(scales), zero_points},
                                 {IntAttribute("block_size", 16)}})[0];
@@ -245,9 +245,10 @@ TEST_CASE("Contrib, GatherBlockQuantizedUnpacksRows", "[onnx]") {
   CHECK(first_of_eight({}) == std::vector<float>{-12, -6, 0, 7, -4, -2, 0, 3, 0, 0, 0, 0, -8, -4, 0, 5});
   // Computed ones are unpacked in the run.
   for (const bool data_is_constant : {true, false}) {
-    const Tensor all = Results({"GatherBlockQuantized",
-                                {Operand(data, data_is_constant), indices, scales, Uint8({3, 1}, {0x52, 0x81, 0xF3})},
-                                {IntAttribute("block_size", 16)}})[0];
+    const Tensor all =
+        Results({"GatherBlockQuantized",
+                 {GivenInput(data, data_is_constant), indices, scales, Uint8({3, 1}, {0x52, 0x81, 0xF3})},
+                 {IntAttribute("block_size", 16)}})[0];
     const float expected[] = {-4.5F, 1.5F, -12.25F, -5.25F, -1, 1, 2.25F, 5.25F};
     for (size_t i = 0; i < std::size(expected); ++i) CHECK(all.values<float>()[8 * i] == expected[i]);
   }

@@ -63,7 +63,7 @@ TEST_CASE("Contrib, QuantisedSoftmaxOfEarlyOpsetsGoesOverAllDimsBehindTheAxis", 
 
 TEST_CASE("Contrib, PoolsOfQuantisedImagesInBothOrders", "[onnx]") {
   const Tensor rows = Uint8({2, 2, 2}, {0, 20, 40, 60, 80, 100, 120, 140});
-  const std::vector<Operand> global = {rows, Scale(0.1F), Zero(3), Scale(0.07F), Zero(9)};
+  const std::vector<GivenInput> global = {rows, Scale(0.1F), Zero(3), Scale(0.07F), Zero(9)};
   const Tensor first = Results({"QLinearGlobalAveragePool", global})[0];
   CHECK(first.dims() == Ints{2, 2, 1});
   CHECK(first.ToInts() == Ints{19, 76, 133, 190});
@@ -73,9 +73,9 @@ TEST_CASE("Contrib, PoolsOfQuantisedImagesInBothOrders", "[onnx]") {
 
   std::vector<uint8_t> pixels;
   for (int i = 0; i < 16; ++i) pixels.push_back(static_cast<uint8_t>(i * 37 % 256));
-  const std::vector<Operand> quantisation = {Scale(0.1F), Zero(30), Scale(0.12F), Zero(9)};
+  const std::vector<GivenInput> quantisation = {Scale(0.1F), Zero(30), Scale(0.12F), Zero(9)};
   const auto pool = [&](std::vector<int64_t> dims, const std::vector<Wire>& attributes) {
-    std::vector<Operand> inputs = {Uint8(std::move(dims), pixels)};
+    std::vector<GivenInput> inputs = {Uint8(std::move(dims), pixels)};
     inputs.insert(inputs.end(), quantisation.begin(), quantisation.end());
     return Results({"QLinearAveragePool", inputs, attributes})[0];
   };
@@ -123,7 +123,7 @@ TEST_CASE("Contrib, MatMulIntegerToFloatScalesByColumn", "[onnx]") {
 
 TEST_CASE("Contrib, QuantisedGemmAddsItsIntegers", "[onnx]") {
   const Tensor turned = Int8({2, 3}, {1, 3, -5, -2, 4, 6}), c = Int32({2}, {5, -7});
-  const std::vector<Operand> a = {kBytes, Scale(0.5F), Zero(12)};
+  const std::vector<GivenInput> a = {kBytes, Scale(0.5F), Zero(12)};
   CHECK(Results({"QGemm",
                  {a[0], a[1], a[2], turned, Floats({2}, {0.1F, 0.2F}), Int8({2}, {0, 0}), c, Scale(0.4F), Zero(100)},
                  {IntAttribute("transB", 1), FloatAttribute("alpha", 0.5F)}})[0]
@@ -192,7 +192,7 @@ void CheckAgainstLstm(int64_t directions, bool by_column, DataType type, bool co
                                         StringAttribute("direction", directions == 2 ? "bidirectional" : "reverse"),
                                         FloatAttribute("clip", 2), IntAttribute("input_forget", 1)};
   const std::vector<std::string> outputs = {"y", "h", "c"};
-  const Operand held(weights, !computed), held_scale(scale, !computed), held_zero(zero, !computed);
+  const GivenInput held(weights, !computed), held_scale(scale, !computed), held_zero(zero, !computed);
   const auto is = Results(
       {"DynamicQuantizeLSTM",
        {steps, held, held, bias, lengths, first, first, peepholes, held_scale, held_zero, held_scale, held_zero},

@@ -103,7 +103,7 @@ TEST_CASE("Contrib, RandomNodesAreLoadedOrRefused", "[onnx]") {
     const int64_t numbers[] = {-1, 0, 1, 2, 3, 4, 8, 13, 16, 32, INT64_MIN, INT64_MAX};
     return numbers[below(std::size(numbers))];
   };
-  const auto operand = [&]() -> Operand {
+  const auto operand = [&]() -> GivenInput {
     if (below(12) == 0) return {};
     std::vector<int64_t> dims;
     for (size_t d = below(5); d > 0; --d) dims.push_back(below(4) == 0 ? static_cast<int64_t>(below(4)) : 2);

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kMl = "ai.onnx.ml";
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Single Ml(const std::string& op, const std::vector<Operand>& inputs, const std::vector<Wire>& attributes,
+Single Ml(const std::string& op, const std::vector<GivenInput>& inputs, const std::vector<Wire>& attributes,
           const std::vector<std::string>& outputs = {"y"}) {
   return {op, inputs, attributes, outputs, kMl, 17, 1};
 }

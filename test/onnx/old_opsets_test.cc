@@ -18,13 +18,13 @@ Result<Graph> LoadAt(const Single& single, bool convert) {
   return Load(BytesOf(single), options);
 }
 
-Single Old(const std::string& op, int64_t opset, std::vector<Operand> inputs, std::vector<Wire> attributes = {}) {
+Single Old(const std::string& op, int64_t opset, std::vector<GivenInput> inputs, std::vector<Wire> attributes = {}) {
   return {op, std::move(inputs), std::move(attributes), {"y"}, "", opset};
 }
 
 std::vector<Tensor> DataOf(const Single& single) {
   std::vector<Tensor> data;
-  for (const Operand& operand : single.inputs) {
+  for (const GivenInput& operand : single.inputs) {
     if (operand.tensor.type() != DataType::kUndefined && !operand.constant) data.push_back(operand.tensor);
   }
   return data;
@@ -45,8 +45,8 @@ Tensor Ramp(std::vector<int64_t> dims) { return Cycle(std::move(dims), -2, 0.37f
 
 // As ONNX published for opset 10, and ONNX Runtime computes.
 TEST_CASE("Old opsets, UpsampleAndResizeTakePixelsForPoints", "[onnx]") {
-  const Operand x = Floats({1, 1, 2, 2}, {1, 2, 3, 4});
-  const Operand twice = Constant(Floats({4}, {1, 1, 2, 2}));
+  const GivenInput x = Floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  const GivenInput twice = Constant(Floats({4}, {1, 1, 2, 2}));
   const std::vector<float> linear = {1, 1.5f, 2, 2, 2, 2.5f, 3, 3, 3, 3.5f, 4, 4, 3, 3.5f, 4, 4};
   const std::vector<Wire> by_line = {StringAttribute("mode", "linear")};
   CheckNear(Converted(Old("Upsample", 9, {x, twice}, by_line)), {1, 1, 4, 4}, linear);
@@ -54,7 +54,7 @@ TEST_CASE("Old opsets, UpsampleAndResizeTakePixelsForPoints", "[onnx]") {
   CheckNear(Converted(Old("Upsample", 7, {x}, {by_line[0], FloatsAttribute("scales", {1, 1, 2, 2})})), {1, 1, 4, 4},
             linear);
   // Scales that only the run knows.
-  const Operand given = Floats({4}, {1, 1, 2, 2});
+  const GivenInput given = Floats({4}, {1, 1, 2, 2});
   for (const char* op : {"Upsample", "Resize"}) {
     const Result<Graph> graph = LoadAt(Old(op, op[0] == 'U' ? 9 : 10, {x, given}, by_line), true);
     REQUIRE(graph.ok());
@@ -64,7 +64,7 @@ TEST_CASE("Old opsets, UpsampleAndResizeTakePixelsForPoints", "[onnx]") {
 
 // Converted, left as it was, and with scales that only the run knows, by which it cannot be converted.
 TEST_CASE("Old opsets, TheNearestOfResizeDependsOnTheScale", "[onnx]") {
-  const Operand x = Floats({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const GivenInput x = Floats({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto check = [&](const std::vector<float>& scales, const std::vector<int64_t>& dims,
                          const std::vector<float>& expected) {
     const std::vector<Wire> nearest = {StringAttribute("mode", "nearest")};
@@ -92,7 +92,7 @@ TEST_CASE("Old opsets, SoftmaxAndItsKinTakeAllDimsFromTheAxisOn", "[onnx]") {
         for (const bool ranked : {true, false}) {
           std::vector<Wire> attributes;
           if (axis < 3) attributes.push_back(IntAttribute("axis", axis));  // else its default
-          const Single single = Old(op, opset, {Operand(Ramp({2, 3, 4}), false, ranked)}, attributes);
+          const Single single = Old(op, opset, {GivenInput(Ramp({2, 3, 4}), false, ranked)}, attributes);
           CAPTURE(op, opset, axis, ranked);
           const Tensor made = Converted(single);
           const Result<Graph> old = LoadAt(single, false);
@@ -197,10 +197,10 @@ TEST_CASE("Old opsets, RoiAlignHadNoShift", "[onnx]") {
 // What the conversion of operators that exporters write most makes of each opset, and the reference library of the old
 // operator.
 TEST_CASE("Old opsets, ConvertedOperatorsComputeWhatTheOldOnesDo", "[onnx]") {
-  const Operand image = Ramp({1, 2, 6, 6}), matrix = Ramp({3, 4});
+  const GivenInput image = Ramp({1, 2, 6, 6}), matrix = Ramp({3, 4});
   const std::vector<Wire> window = {IntsAttribute("kernel_shape", {3, 3}), IntsAttribute("strides", {2, 2}),
                                     IntsAttribute("pads", {1, 1, 1, 1})};
-  const Operand ones = Constant(Floats({2}, {1, 1.5f})), small = Constant(Floats({2}, {0.25f, 0.5f}));
+  const GivenInput ones = Constant(Floats({2}, {1, 1.5f})), small = Constant(Floats({2}, {0.25f, 0.5f}));
   const auto with = [](std::vector<Wire> attributes, Wire more) {
     attributes.push_back(std::move(more));
     return attributes;
@@ -250,7 +250,7 @@ TEST_CASE("Old opsets, ConvertedOperatorsComputeWhatTheOldOnesDo", "[onnx]") {
       Old("Resize", 11,
           {image, Constant(Floats({8}, {0, 0, 0, 0, 1, 1, 1, 1})), Constant(Floats({4}, {1, 1, 2, 1.5f}))},
           {StringAttribute("mode", "linear")}),
-      Old("Resize", 13, {image, Operand(), Constant(Floats({4}, {1, 1, 0.5f, 0.75f}))},
+      Old("Resize", 13, {image, GivenInput(), Constant(Floats({4}, {1, 1, 0.5f, 0.75f}))},
           {StringAttribute("mode", "cubic")}),
       Old("GridSample", 16, {image, Cycle({1, 3, 3, 2}, -0.9f, 0.1f, 7, 18)}),
       Old("GridSample", 16, {image, Cycle({1, 3, 3, 2}, -0.9f, 0.1f, 7, 18)}, {StringAttribute("mode", "bicubic")}),

@@ -11,7 +11,7 @@ namespace pt::testing {
 namespace {
 
 // Where a value stands: its own pointer and that of the array or object that holds it.
-struct Site {
+struct JsonPlace {
   Json* value = nullptr;
   Json* parent = nullptr;  // null: the root
   size_t index = 0;        // within the parent
@@ -52,7 +52,7 @@ class Mutator {
     }
     if (kinds.empty()) return part + " is lost already";
     kind_ = *Pick(kinds);
-    const Site site = Pick(sites_.at(kind_));
+    const JsonPlace site = Pick(sites_.at(kind_));
     const std::string before = Short(*site.value);
     const std::string how = Change(site);
     return kind_ + " " + before + " " + how;
@@ -76,7 +76,7 @@ class Mutator {
   }
 
   // A changed value leaves its array or object as it was; without it, so does the array or object.
-  std::string Change(const Site& site) {
+  std::string Change(const JsonPlace& site) {
     if (random_() % 12 == 0) return Retype(site);
     if (site.parent->as_array() != nullptr && random_() % 3 == 0) return ChangeArray(*site.parent, site.index);
     if (site.parent->as_object() != nullptr && random_() % 12 == 0) {
@@ -93,7 +93,7 @@ class Mutator {
     return Become(site, *Pick(sites_.at(kind_)).value);
   }
 
-  std::string Become(const Site& site, Json value) {
+  std::string Become(const JsonPlace& site, Json value) {
     *site.value = std::move(value);
     return "became " + Short(*site.value);
   }
@@ -178,7 +178,7 @@ class Mutator {
     }
   }
 
-  std::string Retype(const Site& site) {
+  std::string Retype(const JsonPlace& site) {
     const std::vector<Json> others = {Json(),
                                       Json(true),
                                       Json(7),
@@ -198,7 +198,7 @@ class Mutator {
 
   Json& plan_;
   std::mt19937_64& random_;
-  std::map<std::string, std::vector<Site>> sites_;  // by path without indices
+  std::map<std::string, std::vector<JsonPlace>> sites_;  // by path without indices
   std::string kind_;
 };
 

@@ -41,7 +41,7 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
       std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });
-  const OperatorRow* row = nodes.size() == 1 ? FindOperator(graph.node(nodes[0])) : nullptr;
+  const HostRow* row = nodes.size() == 1 ? FindOperator(graph.node(nodes[0])) : nullptr;
   if (!elementwise && (row == nullptr || !row->any_order)) return arrangements;
   if (!MakesImages(graph, nodes)) return arrangements;
   arrangements.push_back(Arrangement::kChannelsLast);

@@ -18,9 +18,9 @@ uint32_t PlaceOf(std::span<const ValueId> values, ValueId value) {
   return static_cast<uint32_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
-Result<Operand> InputOperand(const Graph& graph, ValueId id, std::span<const ValueId> outside,
-                             std::span<const TensorLayout> in) {
-  Operand operand;
+Result<HostOperand> InputOperand(const Graph& graph, ValueId id, std::span<const ValueId> outside,
+                                 std::span<const TensorLayout> in) {
+  HostOperand operand;
   operand.value = id;
   if (!id.valid()) return operand;
   const Value& value = graph.value(id);
@@ -72,7 +72,7 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
       "a tensor does not lie as it should, with whole bytes an element, stored as what it is or as bfloat16");
 }
 
-Result<Routine> MakeGroup(const Site& site) {
+Result<HostRoutine> MakeGroup(const HostSite& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
   if (const auto grouped = ReadGroupedAttention(site.graph, site.nodes)) return MakeAttention(site, *grouped);
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
@@ -84,19 +84,20 @@ Result<Routine> MakeGroup(const Site& site) {
 
 // What a kernel shares with its bound ones.
 struct Parts {
-  Routine routine;
-  std::vector<Operand> in, out;
+  HostRoutine routine;
+  std::vector<HostOperand> in, out;
 };
 
 class BoundRoutine final : public BoundKernel {
  public:
   BoundRoutine(std::shared_ptr<const Parts> parts, TensorSlots in, TensorSlots out, std::byte* scratch)
       : parts_(std::move(parts)), scratch_(scratch) {
-    for (const Operand& operand : parts_->in) {
+    for (const HostOperand& operand : parts_->in) {
       const void* data = operand.constant ? operand.constant->bytes().data() : nullptr;
       in_.push_back(operand.present() && !operand.constant ? in[operand.slot]->data : data);
     }
-    for (const Operand& operand : parts_->out) out_.push_back(operand.present() ? out[operand.slot]->data : nullptr);
+    for (const HostOperand& operand : parts_->out)
+      out_.push_back(operand.present() ? out[operand.slot]->data : nullptr);
   }
   Status Enqueue(const RunContext& context) noexcept override {
     return parts_->routine.run({in_, out_, scratch_, context.stream.team()});
@@ -134,14 +135,14 @@ Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std:
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
   Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, setting.width, setting.dequantised}, {}};
-  Site& site = prepared.site;
-  const OperatorRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
+  HostSite& site = prepared.site;
+  const HostRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
   for (ValueId input : row == nullptr ? ReadBy(graph, nodes) : site.node().inputs) {
-    PT_ASSIGN(Operand operand, InputOperand(graph, input, outside, in));
+    PT_ASSIGN(HostOperand operand, InputOperand(graph, input, outside, in));
     site.in.push_back(std::move(operand));
   }
   for (ValueId output : row == nullptr ? made : site.node().outputs) {
-    Operand operand;
+    HostOperand operand;
     operand.value = output;
     operand.slot = PlaceOf(made, output);
     if (operand.slot < made.size()) operand.layout = out[operand.slot];

@@ -9,14 +9,14 @@ namespace pt::host {
 
 // A site and what runs it.
 struct Prepared {
-  Site site;
-  Routine routine;
+  HostSite site;
+  HostRoutine routine;
 };
 
 // How nodes are to run, beside the layouts of their tensors.
 struct Setting {
   uint32_t width = 1;        // of the team
-  bool dequantised = false;  // Site::dequantised
+  bool dequantised = false;  // HostSite::dequantised
 };
 
 // The nodes in the layouts of one of their arrangements, one for each of GroupInputs and GroupOutputs; float32 may be

@@ -36,7 +36,7 @@ constexpr const char* kVersion = "15";
 struct Storages {
   std::string_view variant;
   DataType inputs = DataType::kFloat32, outputs = DataType::kFloat32, within = DataType::kFloat32;
-  bool dequantised = false;  // Site::dequantised
+  bool dequantised = false;  // HostSite::dequantised
 
   MathMode math() const { return within == DataType::kBfloat16 ? MathMode::kBf16 : MathMode::kFp32; }
 };
@@ -118,12 +118,12 @@ Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const
   candidate.scratch_bytes = prepared.routine.scratch_bytes;
   candidate.elision = prepared.routine.elision;
   for (uint32_t i : prepared.routine.in_place) {
-    const Operand& operand = prepared.site.in[i];
+    const HostOperand& operand = prepared.site.in[i];
     const Alias alias{0, operand.slot, Alias::Kind::kAllowed};
     const bool known = std::find(candidate.aliases.begin(), candidate.aliases.end(), alias) != candidate.aliases.end();
     if (!operand.constant && !known) candidate.aliases.push_back(alias);
   }
-  for (const Operand& operand : prepared.site.in) {
+  for (const HostOperand& operand : prepared.site.in) {
     if (operand.constant) candidate.constant_bytes += operand.constant->bytes().size();
   }
   return candidate;

@@ -1,5 +1,5 @@
 // How this library describes an operator: a row with a function that looks at one node with its types, layouts,
-// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors lie as one of the
+// attributes and constants (HostSite), checks them, and returns what runs it (HostRoutine). Tensors lie as one of the
 // arrangements of the nodes says, each with strides of its own: any may be a slice of something bigger.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace pt::host {
 inline constexpr size_t kMaxRank = 32;
 
 // One operand, input or output.
-struct Operand {
+struct HostOperand {
   TensorLayout layout;             // of no type where the operand is absent or not read
   std::optional<Tensor> constant;  // inputs whose content is known before the run
   ValueId value;
@@ -34,7 +34,7 @@ struct Operand {
 };
 
 // What a routine sees when it runs: one pointer an operand, null where that is absent or empty.
-struct Run {
+struct HostCall {
   std::span<const void* const> in;
   std::span<void* const> out;
   std::byte* scratch = nullptr;  // 64-byte aligned
@@ -50,30 +50,30 @@ struct Run {
   }
 };
 
-struct Routine {
-  std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
+struct HostRoutine {
+  std::function<Status(const HostCall&)> run;  // allocates nothing, throws nothing
   uint64_t scratch_bytes = 0;
-  std::vector<uint32_t> in_place = {};  // inputs (indices into Site::in) that output 0 may lie on
+  std::vector<uint32_t> in_place = {};  // inputs (indices into HostSite::in) that output 0 may lie on
   Elision elision = Elision::kNone;
   std::function<Status(CompileContext&)> pack = {};  // called once before `run`: brings constants into another shape
 };
 
 // Nodes with what is known of them before the run.
-struct Site {
+struct HostSite {
   const Graph& graph;
-  std::vector<NodeId> nodes;     // ascending
-  std::vector<Operand> in, out;  // of a single node: its inputs and outputs; of a group: what it reads and makes
-  uint32_t width = 1;            // of the team
-  bool dequantised = false;      // constants of a few bits an element become real numbers before the run
+  std::vector<NodeId> nodes;         // ascending
+  std::vector<HostOperand> in, out;  // of a single node: its inputs and outputs; of a group: what it reads and makes
+  uint32_t width = 1;                // of the team
+  bool dequantised = false;          // constants of a few bits an element become real numbers before the run
 
   const Node& node() const { return graph.node(nodes.front()); }
   bool has(size_t i) const { return i < in.size() && in[i].present(); }
   bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
   // Real numbers, as float32 or, for short, as bfloat16.
-  bool is_float32(const Operand& operand) const {
+  bool is_float32(const HostOperand& operand) const {
     return operand.type() == DataType::kFloat32 || is_shortened(operand);
   }
-  bool is_shortened(const Operand& operand) const {
+  bool is_shortened(const HostOperand& operand) const {
     return operand.type() == DataType::kBfloat16 && graph.value(operand.value).type.type == DataType::kFloat32;
   }
 
@@ -89,35 +89,35 @@ struct Site {
   Status NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const;
 };
 
-struct OperatorRow {
+struct HostRow {
   std::string_view op;
-  Result<Routine> (*make)(const Site&);
+  Result<HostRoutine> (*make)(const HostSite&);
   bool any_order = false;  // of the dims of its tensors in memory; otherwise they are row-major
 };
 
 // The row of a node; null when no table has one.
-const OperatorRow* FindOperator(const Node& node);
+const HostRow* FindOperator(const Node& node);
 
 // One table a family; operators.cc lists them.
-std::span<const OperatorRow> ReductionOperators();
-std::span<const OperatorRow> MovementOperators();
-std::span<const OperatorRow> SliceOperators();
-std::span<const OperatorRow> PadOperators();
-std::span<const OperatorRow> GatherOperators();
-std::span<const OperatorRow> ArgReductionOperators();
-std::span<const OperatorRow> NormalizationOperators();
-std::span<const OperatorRow> ScatterOperators();
-std::span<const OperatorRow> AttentionOperators();
-std::span<const OperatorRow> ElementIndexOperators();
-std::span<const OperatorRow> OneHotOperators();
-std::span<const OperatorRow> TriluOperators();
-std::span<const OperatorRow> CumulativeSumOperators();
-std::span<const OperatorRow> TopKOperators();
-std::span<const OperatorRow> RotaryEmbeddingOperators();
-std::span<const OperatorRow> LpNormalizationOperators();
-std::span<const OperatorRow> GridSampleOperators();
-std::span<const OperatorRow> ResizeOperators();
-std::span<const OperatorRow> RoiAlignOperators();
-std::span<const OperatorRow> ViewOperators();
+std::span<const HostRow> ReductionOperators();
+std::span<const HostRow> MovementOperators();
+std::span<const HostRow> SliceOperators();
+std::span<const HostRow> PadOperators();
+std::span<const HostRow> GatherOperators();
+std::span<const HostRow> ArgReductionOperators();
+std::span<const HostRow> NormalizationOperators();
+std::span<const HostRow> ScatterOperators();
+std::span<const HostRow> AttentionOperators();
+std::span<const HostRow> ElementIndexOperators();
+std::span<const HostRow> OneHotOperators();
+std::span<const HostRow> TriluOperators();
+std::span<const HostRow> CumulativeSumOperators();
+std::span<const HostRow> TopKOperators();
+std::span<const HostRow> RotaryEmbeddingOperators();
+std::span<const HostRow> LpNormalizationOperators();
+std::span<const HostRow> GridSampleOperators();
+std::span<const HostRow> ResizeOperators();
+std::span<const HostRow> RoiAlignOperators();
+std::span<const HostRow> ViewOperators();
 
 }  // namespace pt::host

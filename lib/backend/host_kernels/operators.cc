@@ -2,7 +2,7 @@
 
 namespace pt::host {
 
-const OperatorRow* FindOperator(const Node& node) {
+const HostRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   for (const auto table : {ReductionOperators(),
                            MovementOperators(),
@@ -25,7 +25,7 @@ const OperatorRow* FindOperator(const Node& node) {
                            RoiAlignOperators(),
                            ViewOperators(),
                            DynamicQuantizationOperators()}) {
-    for (const OperatorRow& row : table) {
+    for (const HostRow& row : table) {
       if (row.op == node.op) return &row;
     }
   }

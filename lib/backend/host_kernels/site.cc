@@ -6,13 +6,13 @@
 
 namespace pt::host {
 
-int64_t Operand::count() const { return CheckedProduct(layout.dims).value_or(0); }
+int64_t HostOperand::count() const { return CheckedProduct(layout.dims).value_or(0); }
 
-Error Site::Unsupported(std::string why) const {
+Error HostSite::Unsupported(std::string why) const {
   return MakeError(ErrorCode::kUnsupported, "host.unsupported", node().op + ": " + std::move(why));
 }
 
-Status Site::NeedInputs(size_t at_least, size_t at_most) const {
+Status HostSite::NeedInputs(size_t at_least, size_t at_most) const {
   if (in.size() > at_most) return Unsupported("it has " + std::to_string(in.size()) + " inputs");
   for (size_t i = 0; i < at_least; ++i) {
     if (!has(i)) return Unsupported("input " + std::to_string(i) + " is missing");
@@ -20,12 +20,12 @@ Status Site::NeedInputs(size_t at_least, size_t at_most) const {
   return {};
 }
 
-Result<int64_t> Site::Axis(int64_t axis, int64_t rank) const {
+Result<int64_t> HostSite::Axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank) return Unsupported("axis " + std::to_string(axis) + " does not exist");
   return axis < 0 ? axis + rank : axis;
 }
 
-Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string_view attribute) const {
+Result<std::optional<std::vector<int64_t>>> HostSite::Ints(size_t input, std::string_view attribute) const {
   if (has(input)) {
     if (!in[input].constant) return Unsupported("\"" + std::string(attribute) + "\" is known only at run time");
     return std::optional(in[input].constant->ToInts());
@@ -37,7 +37,7 @@ Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string
   return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
 }
 
-Status Site::NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const {
+Status HostSite::NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const {
   if (i >= out.size() || !out[i].present()) return {};
   if (out[i].type() == type && out[i].dims() == dims) return {};
   return Unsupported("output " + std::to_string(i) + " is not " + ToString(StaticType(type, dims)));

@@ -16,20 +16,20 @@ namespace {
 
 // y = f(x) for each element; f is a value that carries its parameters.
 template <typename T, typename F>
-Routine Elementwise(int64_t count, double work, F f) {
+ReferenceRoutine Elementwise(int64_t count, double work, F f) {
   return MapRoutine(count, MapOf<T>(work, f));
 }
 
-Status SameAsInput(Site& site, size_t inputs = 1) {
+Status SameAsInput(ReferenceSite& site, size_t inputs = 1) {
   PT_CHECK_OK(site.NeedInputs(1, inputs));
   return site.Out(0, site.in[0].type, site.in[0].dims);
 }
 
 // F::Of(x) for floats.
 template <typename F>
-Result<Routine> Float(Site& site) {
+Result<ReferenceRoutine> Float(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), F::kWork, [](T x) { return F::Of(x); });
   });
 }
@@ -123,35 +123,36 @@ struct BitwiseNot {
 };
 
 template <typename F>
-Result<Routine> Number(Site& site) {
+Result<ReferenceRoutine> Number(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Routine> { return Elementwise<T>(site.in[0].count(), 0.3, F()); });
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return Elementwise<T>(site.in[0].count(), 0.3, F());
+  });
 }
 
-Result<Routine> Not(Site& site) {
+Result<ReferenceRoutine> Not(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
   if (site.in[0].type != DataType::kBool) return site.Invalid("its input is not boolean");
   return Elementwise<uint8_t>(site.in[0].count(), 0.2, [](uint8_t x) { return static_cast<uint8_t>(x == 0); });
 }
 
-Result<Routine> MakeBitwiseNot(Site& site) {
+Result<ReferenceRoutine> MakeBitwiseNot(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), 0.3, BitwiseNot());
   });
 }
 
 // make(T{}) gives the element function for T.
 template <typename F>
-Result<Routine> WithParameters(Site& site, double work, F&& make) {
+Result<ReferenceRoutine> WithParameters(ReferenceSite& site, double work, F&& make) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), work, make(T{}));
   });
 }
 
-Result<Routine> Celu(Site& site) {
+Result<ReferenceRoutine> Celu(ReferenceSite& site) {
   const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -159,7 +160,7 @@ Result<Routine> Celu(Site& site) {
   });
 }
 
-Result<Routine> Elu(Site& site) {
+Result<ReferenceRoutine> Elu(ReferenceSite& site) {
   const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -167,7 +168,7 @@ Result<Routine> Elu(Site& site) {
   });
 }
 
-Result<Routine> Selu(Site& site) {
+Result<ReferenceRoutine> Selu(ReferenceSite& site) {
   const auto [alpha, gamma] = ReadActivation(site.node);
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -175,7 +176,7 @@ Result<Routine> Selu(Site& site) {
   });
 }
 
-Result<Routine> LeakyRelu(Site& site) {
+Result<ReferenceRoutine> LeakyRelu(ReferenceSite& site) {
   const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -183,7 +184,7 @@ Result<Routine> LeakyRelu(Site& site) {
   });
 }
 
-Result<Routine> HardSigmoid(Site& site) {
+Result<ReferenceRoutine> HardSigmoid(ReferenceSite& site) {
   const auto [alpha, beta] = ReadActivation(site.node);
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -194,7 +195,7 @@ Result<Routine> HardSigmoid(Site& site) {
   });
 }
 
-Result<Routine> ThresholdedRelu(Site& site) {
+Result<ReferenceRoutine> ThresholdedRelu(ReferenceSite& site) {
   const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -202,10 +203,10 @@ Result<Routine> ThresholdedRelu(Site& site) {
   });
 }
 
-Result<Routine> Shrink(Site& site) {
+Result<ReferenceRoutine> Shrink(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
   const auto [lambd, bias] = ReadActivation(site.node);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), 1, [=](T x) {
       const auto wide = static_cast<double>(x);
       return wide < -lambd ? static_cast<T>(wide + bias) : wide > lambd ? static_cast<T>(wide - bias) : T{0};
@@ -213,7 +214,7 @@ Result<Routine> Shrink(Site& site) {
   });
 }
 
-Result<Routine> Swish(Site& site) {
+Result<ReferenceRoutine> Swish(ReferenceSite& site) {
   const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -221,7 +222,7 @@ Result<Routine> Swish(Site& site) {
   });
 }
 
-Result<Routine> Gelu(Site& site) {
+Result<ReferenceRoutine> Gelu(ReferenceSite& site) {
   PT_ASSIGN(const GeluForm form, OrInvalid(ReadGelu(site.node), site));
   if (form == GeluForm::kTanh) {
     return WithParameters(site, 10, [](auto zero) {
@@ -238,7 +239,7 @@ Result<Routine> Gelu(Site& site) {
 }
 
 // The bounds are inputs (attributes before opset 11) and may be known only at run time.
-Result<Routine> Clip(Site& site) {
+Result<ReferenceRoutine> Clip(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site, 3));
   for (size_t i = 1; i < site.in.size(); ++i) {
     if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
@@ -246,13 +247,13 @@ Result<Routine> Clip(Site& site) {
   }
   const auto [low_attribute, high_attribute] = ReadNamedBounds(site.node);
   const bool low_given = site.has(1), high_given = site.has(2);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
     if constexpr (std::is_floating_point_v<T>) {
       lowest = static_cast<T>(low_attribute);
       highest = static_cast<T>(high_attribute);
     }
-    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+    return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       const T low = low_given ? *run.in<T>(1) : lowest;
       const T high = high_given ? *run.in<T>(2) : highest;
       const T* in = run.in<T>(0);
@@ -270,7 +271,7 @@ Result<Routine> Clip(Site& site) {
 
 // Float to boolean: IsNaN, IsInf. Small floats have few codes, each with one answer.
 template <typename F>
-Result<Routine> Test(Site& site, F&& test) {
+Result<ReferenceRoutine> Test(ReferenceSite& site, F&& test) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, DataType::kBool, site.in[0].dims));
   if (const std::optional<SmallFloat> format = SmallFloatOf(site.in[0].type)) {
@@ -280,22 +281,22 @@ Result<Routine> Test(Site& site, F&& test) {
     }
     return Elementwise<uint8_t>(site.in[0].count(), 0.5, [answers](uint8_t code) { return answers[code]; });
   }
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), 0.5, [test](T x) { return static_cast<uint8_t>(test(x) ? 1 : 0); });
   });
 }
 
-Result<Routine> IsNan(Site& site) {
+Result<ReferenceRoutine> IsNan(ReferenceSite& site) {
   return Test(site, [](auto x) { return std::isnan(x); });
 }
 
-Result<Routine> IsInf(Site& site) {
+Result<ReferenceRoutine> IsInf(ReferenceSite& site) {
   const bool negative = site.node.int_or("detect_negative", 1) != 0,
              positive = site.node.int_or("detect_positive", 1) != 0;
   return Test(site, [=](auto x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 
-constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
+constexpr ReferenceRow Row(std::string_view op, Result<ReferenceRoutine> (*make)(ReferenceSite&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened, .in_place = true};
 }
 
@@ -320,8 +321,8 @@ constexpr std::array kActivationOperators = {
     Row("Gelu", Gelu),
     Row("HardSigmoid", HardSigmoid),
     Row("HardSwish", Float<HardSwish>),
-    OperatorRow{.op = "IsInf", .make = IsInf, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "IsNaN", .make = IsNan, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "IsInf", .make = IsInf, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "IsNaN", .make = IsNan, .feeding = Feeding::kWidened},
     Row("LeakyRelu", LeakyRelu),
     Row("Log", Float<Log>),
     Row("Mish", Float<Mish>),
@@ -347,6 +348,6 @@ constexpr std::array kActivationOperators = {
 
 }  // namespace
 
-std::span<const OperatorRow> ActivationOperators() { return kActivationOperators; }
+std::span<const ReferenceRow> ActivationOperators() { return kActivationOperators; }
 
 }  // namespace pt::reference

@@ -155,11 +155,11 @@ struct PRelu {
 constexpr double kWork = 0.5;
 
 template <typename F, typename T>
-Result<Routine> BinaryRoutine(const Site& site, const std::vector<int64_t>& out_dims) {
+Result<ReferenceRoutine> BinaryRoutine(const ReferenceSite& site, const std::vector<int64_t>& out_dims) {
   return PairRoutine(MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, out_dims), PairingOf<T, T, F>(kWork));
 }
 
-Result<std::vector<int64_t>> BinaryDims(Site& site) {
+Result<std::vector<int64_t>> BinaryDims(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(std::vector<int64_t> dims, BroadcastDims(site, site.in));
@@ -168,40 +168,40 @@ Result<std::vector<int64_t>> BinaryDims(Site& site) {
 }
 
 template <typename F>
-Result<Routine> Binary(Site& site) {
+Result<ReferenceRoutine> Binary(ReferenceSite& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryRoutine<F, T>(site, dims); });
 }
 
 template <typename F>
-Result<Routine> IntegerBinary(Site& site) {
+Result<ReferenceRoutine> IntegerBinary(ReferenceSite& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
   return VisitIntegers(site, site.in[0].type, [&]<typename T>() { return BinaryRoutine<F, T>(site, dims); });
 }
 
-Result<Routine> Mod(Site& site) {
+Result<ReferenceRoutine> Mod(ReferenceSite& site) {
   return IsTruncatedModulo(site.node) ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site);
 }
 
-Result<Routine> BitShift(Site& site) {
+Result<ReferenceRoutine> BitShift(ReferenceSite& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
   const std::string direction = site.node.string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return site.Invalid(UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
-  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return direction == "LEFT" ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
   });
 }
 
 // a · sigmoid(alpha · a) · b
-Result<Routine> SwiGlu(Site& site) {
+Result<ReferenceRoutine> SwiGlu(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   if (site.in[1].type != site.in[0].type) return site.Invalid("its inputs are of different types");
   PT_CHECK_OK(site.NeedDims(1, "the value input", site.in[0].dims));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   const double alpha = ReadActivation(site.node).alpha;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[alpha, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[alpha, count = site.in[0].count()](const TensorCall& run) -> Status {
       ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const auto gate = static_cast<double>(run.in<T>(0)[i]), value = static_cast<double>(run.in<T>(1)[i]);
@@ -213,7 +213,7 @@ Result<Routine> SwiGlu(Site& site) {
   });
 }
 
-Result<Routine> MakePRelu(Site& site) {
+Result<ReferenceRoutine> MakePRelu(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
@@ -249,8 +249,8 @@ T Power(T base, double exponent) {
 
 // E: int64_t or double, as which exponents of all types are read.
 template <typename T, typename E>
-Routine PowRoutine(const Broadcast<2>& broadcast, DataType exponent_type) {
-  return {[broadcast, exponent_type](const Run& run) -> Status {
+ReferenceRoutine PowRoutine(const Broadcast<2>& broadcast, DataType exponent_type) {
+  return {[broadcast, exponent_type](const TensorCall& run) -> Status {
     broadcast.ForEachRow(run.team, 20, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
       const T* base = run.in<T>(0) + from[0];
       T* out = run.out<T>() + at;
@@ -267,14 +267,14 @@ Routine PowRoutine(const Broadcast<2>& broadcast, DataType exponent_type) {
   }};
 }
 
-Result<Routine> Pow(Site& site) {
+Result<ReferenceRoutine> Pow(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, dims);
   const DataType exponent = site.in[1].type;
   PT_CHECK_OK(NeedLoadable(site, 1));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if (IsInteger(exponent)) return PowRoutine<T, int64_t>(broadcast, exponent);
     return PowRoutine<T, double>(broadcast, exponent);
   });
@@ -288,9 +288,9 @@ void Divide(void* data, int64_t count, size_t divisor) {
 }
 
 // The result so far with the next input, one after the other; then `finish`, if any, with their number.
-Routine FoldRoutine(std::vector<Broadcast<2>> steps, Pairing pairing, int64_t count,
-                    void (*finish)(void* data, int64_t count, size_t inputs)) {
-  return {[steps = std::move(steps), pairing, count, finish](const Run& run) -> Status {
+ReferenceRoutine FoldRoutine(std::vector<Broadcast<2>> steps, Pairing pairing, int64_t count,
+                             void (*finish)(void* data, int64_t count, size_t inputs)) {
+  return {[steps = std::move(steps), pairing, count, finish](const TensorCall& run) -> Status {
     void* out = run.out<void>();
     if (run.inputs.size() == 1) {
       const void* in = run.in<void>(0);
@@ -307,7 +307,7 @@ Routine FoldRoutine(std::vector<Broadcast<2>> steps, Pairing pairing, int64_t co
 
 // out = f(f(in0, in1), in2)...; with `mean`, divided by their number.
 template <typename F, bool mean = false>
-Result<Routine> Variadic(Site& site) {
+Result<ReferenceRoutine> Variadic(ReferenceSite& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   for (const TensorFacts& input : site.in) {
@@ -323,22 +323,22 @@ Result<Routine> Variadic(Site& site) {
     steps.push_back(MakeBroadcast<2>({i == 1 ? site.in[0].dims : dims, site.in[i].dims}, dims));
   }
   const int64_t count = site.out[0].settled ? TensorFacts{DataType::kFloat32, dims, {}, true}.count() : 0;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     void (*finish)(void*, int64_t, size_t) = nullptr;
     if constexpr (mean) finish = Divide<T>;
     return FoldRoutine(std::move(steps), PairingOf<T, T, F>(kWork), count, finish);
   });
 }
 
-Result<Routine> Where(Site& site) {
+Result<ReferenceRoutine> Where(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   if (site.in[0].type != DataType::kBool) return site.Invalid("the condition is not boolean");
   if (site.in[1].type != site.in[2].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   PT_CHECK_OK(site.Out(0, site.in[1].type, dims));
   const auto broadcast = MakeBroadcast<3>({site.in[0].dims, site.in[1].dims, site.in[2].dims}, dims);
-  return VisitSizes(site, site.in[1].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[broadcast](const Run& run) -> Status {
+  return VisitSizes(site, site.in[1].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[broadcast](const TensorCall& run) -> Status {
       broadcast.ForEachRow(run.team, 1, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
         const uint8_t* condition = run.in<uint8_t>(0) + from[0];
         const T* yes = run.in<T>(1) + from[1];
@@ -354,27 +354,27 @@ Result<Routine> Where(Site& site) {
 }
 
 constexpr std::array kArithmeticOperators = {
-    OperatorRow{.op = "Add", .make = Binary<Add>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
-    OperatorRow{.op = "Sub", .make = Binary<Sub>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
-    OperatorRow{.op = "Mul", .make = Binary<Mul>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
-    OperatorRow{.op = "Div", .make = Binary<Div>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
-    OperatorRow{.op = "Mod", .make = Mod, .feeding = Feeding::kWidened, .in_place = true},
-    OperatorRow{.op = "Pow", .make = Pow, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "PRelu", .make = MakePRelu, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "BitShift", .make = BitShift, .in_place = true},
-    OperatorRow{.op = "BitwiseAnd", .make = IntegerBinary<BitwiseAnd>, .in_place = true},
-    OperatorRow{.op = "BitwiseOr", .make = IntegerBinary<BitwiseOr>, .in_place = true},
-    OperatorRow{.op = "BitwiseXor", .make = IntegerBinary<BitwiseXor>, .in_place = true},
-    OperatorRow{.op = "Sum", .make = Variadic<Add>, .feeding = Feeding::kWidened, .since = 8},
-    OperatorRow{.op = "Mean", .make = Variadic<Add, true>, .feeding = Feeding::kWidened, .since = 8},
-    OperatorRow{.op = "Max", .make = Variadic<Max>, .feeding = Feeding::kWidened, .since = 8},
-    OperatorRow{.op = "Min", .make = Variadic<Min>, .feeding = Feeding::kWidened, .since = 8},
-    OperatorRow{.op = "SwiGLU", .make = SwiGlu, .feeding = Feeding::kWidened, .since = 28, .in_place = true},
-    OperatorRow{.op = "Where", .make = Where},
+    ReferenceRow{.op = "Add", .make = Binary<Add>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Sub", .make = Binary<Sub>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Mul", .make = Binary<Mul>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Div", .make = Binary<Div>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Mod", .make = Mod, .feeding = Feeding::kWidened, .in_place = true},
+    ReferenceRow{.op = "Pow", .make = Pow, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "PRelu", .make = MakePRelu, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "BitShift", .make = BitShift, .in_place = true},
+    ReferenceRow{.op = "BitwiseAnd", .make = IntegerBinary<BitwiseAnd>, .in_place = true},
+    ReferenceRow{.op = "BitwiseOr", .make = IntegerBinary<BitwiseOr>, .in_place = true},
+    ReferenceRow{.op = "BitwiseXor", .make = IntegerBinary<BitwiseXor>, .in_place = true},
+    ReferenceRow{.op = "Sum", .make = Variadic<Add>, .feeding = Feeding::kWidened, .since = 8},
+    ReferenceRow{.op = "Mean", .make = Variadic<Add, true>, .feeding = Feeding::kWidened, .since = 8},
+    ReferenceRow{.op = "Max", .make = Variadic<Max>, .feeding = Feeding::kWidened, .since = 8},
+    ReferenceRow{.op = "Min", .make = Variadic<Min>, .feeding = Feeding::kWidened, .since = 8},
+    ReferenceRow{.op = "SwiGLU", .make = SwiGlu, .feeding = Feeding::kWidened, .since = 28, .in_place = true},
+    ReferenceRow{.op = "Where", .make = Where},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ArithmeticOperators() { return kArithmeticOperators; }
+std::span<const ReferenceRow> ArithmeticOperators() { return kArithmeticOperators; }
 
 }  // namespace pt::reference

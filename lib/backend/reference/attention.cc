@@ -30,7 +30,7 @@ struct Heads {
   }
 };
 
-Result<Heads> ReadHeads(const Site& site, size_t input, int64_t flat_heads) {
+Result<Heads> ReadHeads(const ReferenceSite& site, size_t input, int64_t flat_heads) {
   const std::vector<int64_t>& d = site.in[input].dims;
   if (d.size() == 4) return Heads{d[0], d[1], d[2], d[3], false};
   if (d.size() != 3) return site.Invalid("its tensors need three or four dims");
@@ -52,7 +52,7 @@ struct AttentionPlan {
 };
 
 // The mask broadcasts to [batch, heads, query, key]; its last dim may be shorter.
-Status ReadMask(const Site& site, AttentionPlan& plan) {
+Status ReadMask(const ReferenceSite& site, AttentionPlan& plan) {
   const TensorFacts& mask = site.in[3];
   plan.boolean_mask = mask.type == DataType::kBool;
   if (!plan.boolean_mask && mask.type != site.in[0].type) return site.Invalid("the mask is of another type");
@@ -71,7 +71,7 @@ Status ReadMask(const Site& site, AttentionPlan& plan) {
   return {};
 }
 
-Result<AttentionPlan> ReadAttention(Site& site) {
+Result<AttentionPlan> ReadAttention(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 7));
   const AttentionNode node = ReadAttentionNode(site.node);
   AttentionPlan plan;
@@ -118,7 +118,7 @@ Result<AttentionPlan> ReadAttention(Site& site) {
 template <typename T>
 class AttentionRun {
  public:
-  AttentionRun(const AttentionPlan& plan, const Run& run) : p_(plan), run_(run) {}
+  AttentionRun(const AttentionPlan& plan, const TensorCall& run) : p_(plan), run_(run) {}
 
   const T* Key(int64_t b, int64_t h, int64_t t) const {
     return t < p_.past ? run_.in<T>(4) + ((b * p_.k.heads + h) * p_.past + t) * p_.k.size
@@ -202,10 +202,10 @@ class AttentionRun {
 
  private:
   const AttentionPlan& p_;
-  const Run& run_;
+  const TensorCall& run_;
 };
 
-Result<Routine> Attention(Site& site) {
+Result<ReferenceRoutine> Attention(ReferenceSite& site) {
   PT_ASSIGN(const AttentionPlan plan, ReadAttention(site));
   for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
     if (site.has(i) && site.in[i].type != site.in[0].type)
@@ -219,12 +219,12 @@ Result<Routine> Attention(Site& site) {
   PT_CHECK_OK(site.Out(1, type, {plan.k.batch, plan.k.heads, plan.total, plan.k.size}));
   PT_CHECK_OK(site.Out(2, type, {plan.v.batch, plan.v.heads, plan.total, plan.v.size}));
   PT_CHECK_OK(site.Out(3, type, {plan.q.batch, plan.q.heads, plan.q.length, plan.total}));
-  return VisitFloats(site, type, [&]<typename T>() -> Result<Routine> {
-    Routine routine;
+  return VisitFloats(site, type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    ReferenceRoutine routine;
     const uint64_t line = (static_cast<uint64_t>(plan.total) * sizeof(double) + 63) / 64 * 64;
     const int64_t parts = site.width, rows = plan.q.batch * plan.q.heads * plan.q.length;
     routine.scratch_bytes = line * site.width;
-    routine.run = [=](const Run& run) -> Status {
+    routine.run = [=](const TensorCall& run) -> Status {
       for (int64_t b = 0; b < plan.q.batch && run.in<int64_t>(6) != nullptr; ++b) {
         const int64_t valid = run.in<int64_t>(6)[b];
         if (valid >= 0 && valid <= plan.total) continue;
@@ -253,7 +253,7 @@ Result<Routine> Attention(Site& site) {
 }
 
 // Pairs of each head's leading elements turned by the angle of their position.
-Result<Routine> RotaryEmbedding(Site& site) {
+Result<ReferenceRoutine> RotaryEmbedding(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 4));
   const RotaryEmbeddingNode node = ReadRotaryEmbedding(site.node);
   PT_ASSIGN(const Heads x, ReadHeads(site, 0, node.heads));
@@ -276,8 +276,8 @@ Result<Routine> RotaryEmbedding(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   const bool interleaved = node.interleaved;
   const int64_t positions = by_position ? cache[0] : 0;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t token = 0; token < x.batch * x.length; ++token) {
         const int64_t position = by_position ? run.in<int64_t>(3)[token] : token;
         if (by_position && (position < 0 || position >= positions)) {
@@ -304,7 +304,7 @@ Result<Routine> RotaryEmbedding(Site& site) {
 }
 
 // Writes `update` into a copy of the cache at each batch entry's position.
-Result<Routine> TensorScatter(Site& site) {
+Result<ReferenceRoutine> TensorScatter(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>&cache = site.in[0].dims, &update = site.in[1].dims;
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
@@ -324,8 +324,8 @@ Result<Routine> TensorScatter(Site& site) {
   for (size_t d = 1; d < cache.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : cache[d];
   const int64_t batch = cache[0], length = cache[at], steps = update[at];
   const bool circular = mode == "circular";
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
       for (int64_t row = 0; row < batch * outer; ++row) {
@@ -345,13 +345,13 @@ Result<Routine> TensorScatter(Site& site) {
 }
 
 constexpr std::array kAttentionOperators = {
-    OperatorRow{.op = "Attention", .make = Attention, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "RotaryEmbedding", .make = RotaryEmbedding, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "TensorScatter", .make = TensorScatter},
+    ReferenceRow{.op = "Attention", .make = Attention, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "RotaryEmbedding", .make = RotaryEmbedding, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "TensorScatter", .make = TensorScatter},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionOperators() { return kAttentionOperators; }
+std::span<const ReferenceRow> AttentionOperators() { return kAttentionOperators; }
 
 }  // namespace pt::reference

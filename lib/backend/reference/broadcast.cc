@@ -6,7 +6,7 @@
 
 namespace pt::reference {
 
-Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const TensorFacts> inputs) {
+Result<std::vector<int64_t>> BroadcastDims(const ReferenceSite& site, std::span<const TensorFacts> inputs) {
   size_t rank = 0;
   for (const TensorFacts& input : inputs) rank = std::max(rank, input.dims.size());
   std::vector<int64_t> dims(rank, 1);

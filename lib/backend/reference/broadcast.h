@@ -10,7 +10,7 @@
 namespace pt::reference {
 
 // numpy's rule; kInvalidInput when dims do not fit each other.
-Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const TensorFacts> inputs);
+Result<std::vector<int64_t>> BroadcastDims(const ReferenceSite& site, std::span<const TensorFacts> inputs);
 
 template <size_t N>
 struct Broadcast {

@@ -147,7 +147,7 @@ void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const voi
   WriteIntsFromInts(to_type, piece.ints.data(), n, to, begin);
 }
 
-Result<Routine> CastTo(Site& site, DataType to) {
+Result<ReferenceRoutine> CastTo(ReferenceSite& site, DataType to) {
   const DataType from = site.in[0].type;
   if (!CanCast(from, to)) {
     return site.Unsupported("is not supported from " + std::string(DataTypeName(from)) + " to " +
@@ -157,7 +157,7 @@ Result<Routine> CastTo(Site& site, DataType to) {
     return site.Unsupported("is supported with round_mode \"up\" only");
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const bool saturate = Saturates(site.node);
-  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
     ParallelRanges(run.team, count, 2, [&](int64_t begin, int64_t end) {
       Convert(from, to, saturate, run.in<void>(0), run.out<void>(), begin, end);
     });
@@ -165,19 +165,19 @@ Result<Routine> CastTo(Site& site, DataType to) {
   }};
 }
 
-Result<Routine> Cast(Site& site) {
+Result<ReferenceRoutine> Cast(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const DataType to, OrInvalid(ReadNamedType(site.node, "to"), site));
   return CastTo(site, to);
 }
 
-Result<Routine> CastLike(Site& site) {
+Result<ReferenceRoutine> CastLike(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   return CastTo(site, site.in[1].type);
 }
 
 // The same bits under another type's name.
-Result<Routine> BitCast(Site& site) {
+Result<ReferenceRoutine> BitCast(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const DataType to, OrInvalid(ReadNamedType(site.node, "to"), site));
   const DataType from = site.in[0].type;
@@ -186,16 +186,17 @@ Result<Routine> BitCast(Site& site) {
                         std::string(DataTypeName(from)));
   }
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
-  return Routine{[bytes = static_cast<size_t>(site.in[0].count() * FedBytes(from))](const Run& run) -> Status {
-    if (bytes > 0) std::memcpy(run.out<void>(), run.in<void>(0), bytes);
-    return {};
-  }};
+  return ReferenceRoutine{
+      [bytes = static_cast<size_t>(site.in[0].count() * FedBytes(from))](const TensorCall& run) -> Status {
+        if (bytes > 0) std::memcpy(run.out<void>(), run.in<void>(0), bytes);
+        return {};
+      }};
 }
 
 constexpr std::array kCastOperators = {
-    OperatorRow{.op = "BitCast", .make = BitCast, .since = 26},
-    OperatorRow{.op = "Cast", .make = Cast, .since = 6},
-    OperatorRow{.op = "CastLike", .make = CastLike},
+    ReferenceRow{.op = "BitCast", .make = BitCast, .since = 26},
+    ReferenceRow{.op = "Cast", .make = Cast, .since = 6},
+    ReferenceRow{.op = "CastLike", .make = CastLike},
 };
 
 }  // namespace
@@ -211,6 +212,6 @@ void Convert(DataType from_type, DataType to_type, bool saturate, const void* fr
   }
 }
 
-std::span<const OperatorRow> CastOperators() { return kCastOperators; }
+std::span<const ReferenceRow> CastOperators() { return kCastOperators; }
 
 }  // namespace pt::reference

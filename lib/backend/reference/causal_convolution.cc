@@ -31,7 +31,7 @@ struct Channel {
   }
 };
 
-Result<Routine> CausalConvolution(Site& site) {
+Result<ReferenceRoutine> CausalConvolution(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   const std::vector<int64_t>&x = site.in[kRow].dims, &w = site.in[kFilter].dims;
   if (x.size() != 3 || w.size() != 3 || w[0] != x[1] || w[1] != 1 || w[2] < 1) {
@@ -51,7 +51,7 @@ Result<Routine> CausalConvolution(Site& site) {
     return site.Invalid(UnknownWord("activation", activation, {"none", "silu", "swish"}));
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, x));
   PT_CHECK_OK(site.Out(1, DataType::kFloat32, state));
-  return Routine{[=](const Run& run) -> Status {
+  return ReferenceRoutine{[=](const TensorCall& run) -> Status {
     const double work = static_cast<double>(length * taps);
     ParallelRanges(run.team, batch * channels, work, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -74,11 +74,11 @@ Result<Routine> CausalConvolution(Site& site) {
 }
 
 constexpr std::array kCausalConvolutionOperators = {
-    OperatorRow{.op = "CausalConvWithState", .make = CausalConvolution, .feeding = Feeding::kWidened, .since = 27},
+    ReferenceRow{.op = "CausalConvWithState", .make = CausalConvolution, .feeding = Feeding::kWidened, .since = 27},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> CausalConvolutionOperators() { return kCausalConvolutionOperators; }
+std::span<const ReferenceRow> CausalConvolutionOperators() { return kCausalConvolutionOperators; }
 
 }  // namespace pt::reference

@@ -4,14 +4,14 @@
 
 namespace pt::reference {
 
-Result<FeatureRows> FeatureRowsOf(const Site& site) {
+Result<FeatureRows> FeatureRowsOf(const ReferenceSite& site) {
   const TensorFacts& x = site.in[0];
   if (x.dims.size() == 1) return FeatureRows{x.type, 1, x.dims[0]};
   if (x.dims.size() == 2) return FeatureRows{x.type, x.dims[0], x.dims[1]};
   return site.Invalid("its input does not have dims [rows, features] or [features]");
 }
 
-Status NeedFeatureType(const Site& site) {
+Status NeedFeatureType(const ReferenceSite& site) {
   switch (const DataType type = site.in[0].type) {
     case DataType::kFloat32:
     case DataType::kFloat64:
@@ -23,7 +23,7 @@ Status NeedFeatureType(const Site& site) {
   }
 }
 
-Status NeedNoTransform(const Site& site) {
+Status NeedNoTransform(const ReferenceSite& site) {
   const std::string transform = site.node.string_or("post_transform", "NONE");
   return transform == "NONE" ? Status() : site.Unsupported("is not supported with post_transform " + transform);
 }

@@ -109,7 +109,7 @@ Status BoundNode::Enqueue(const RunContext& context) noexcept {
       Unpack(prepared.in[i].type, tensors_in_[i], prepared.in[i].count(), stage);
     }
   }
-  Run run{inputs_, outputs_, scratch_ + node_->routine_scratch, team};
+  TensorCall run{inputs_, outputs_, scratch_ + node_->routine_scratch, team};
   PT_CHECK_OK(prepared.routine.run(run));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Feed& feed = node_->out[i];

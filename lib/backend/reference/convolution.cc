@@ -49,8 +49,8 @@ void ConvolvePiece(const Columns& c, int64_t channels, const T* image, const T* 
 }
 
 template <typename T>
-Routine Convolution(const ConvolutionShape& s) {
-  return {[s](const Run& run) -> Status {
+ReferenceRoutine Convolution(const ConvolutionShape& s) {
+  return {[s](const TensorCall& run) -> Status {
     const Columns& c = s.columns;
     const int64_t channels = s.groups * s.out_channels, rows = c.out[0] * c.out[1], taps = s.in_channels * c.taps;
     const T* bias = run.in<T>(2);
@@ -78,7 +78,7 @@ struct ConvolutionDims {
   std::vector<int64_t> spatial, kernel;
   int64_t batch = 0, channels = 0, group = 1;
 };
-Result<ConvolutionDims> ReadDims(const Site& site) {
+Result<ConvolutionDims> ReadDims(const ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   const std::vector<int64_t>& w = site.in[1].dims;
@@ -100,7 +100,7 @@ Result<ConvolutionDims> ReadDims(const Site& site) {
   return dims;
 }
 
-Result<Routine> Conv(Site& site) {
+Result<ReferenceRoutine> Conv(ReferenceSite& site) {
   PT_ASSIGN(const ConvolutionDims dims, ReadDims(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[1] * dims.group != dims.channels || w[0] % dims.group != 0) {
@@ -113,11 +113,12 @@ Result<Routine> Conv(Site& site) {
   out.insert(out.end(), window.out.begin(), window.out.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const ConvolutionShape shape{dims.batch, dims.group, w[1], w[0] / dims.group, Columns(ToThreeDims(window))};
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> { return Convolution<T>(shape); });
+  return VisitFloats(site, site.in[0].type,
+                     [&]<typename T>() -> Result<ReferenceRoutine> { return Convolution<T>(shape); });
 }
 
 // Geometry of the transposed convolution: its output is the input of the convolution it reverses.
-Result<SlidingWindow> ReadTransposedWindow(const Site& site, const ConvolutionDims& dims) {
+Result<SlidingWindow> ReadTransposedWindow(const ReferenceSite& site, const ConvolutionDims& dims) {
   Result<TransposedSizes> sizes = TransposedSizesOf(site.node, dims.spatial, dims.kernel);
   if (!sizes.ok()) return site.Invalid(sizes.error().message);
   SlidingWindow w;
@@ -158,8 +159,8 @@ void TransposedRow(const ConvolutionShape& s, const T* in, const T* weights, dou
 }
 
 template <typename T>
-Routine TransposedConvolution(const ConvolutionShape& s) {
-  return {[s](const Run& run) -> Status {
+ReferenceRoutine TransposedConvolution(const ConvolutionShape& s) {
+  return {[s](const TensorCall& run) -> Status {
     const Columns& c = s.columns;
     const int64_t channels = s.groups * s.out_channels, rows = c.in[0] * c.in[1];
     const T* bias = run.in<T>(2);
@@ -180,7 +181,7 @@ Routine TransposedConvolution(const ConvolutionShape& s) {
   }};
 }
 
-Result<Routine> ConvTranspose(Site& site) {
+Result<ReferenceRoutine> ConvTranspose(ReferenceSite& site) {
   PT_ASSIGN(const ConvolutionDims dims, ReadDims(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[0] != dims.channels || w[0] % dims.group != 0) {
@@ -195,18 +196,18 @@ Result<Routine> ConvTranspose(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const ConvolutionShape shape{dims.batch, dims.group, w[0] / dims.group, w[1], Columns(ToThreeDims(window))};
   return VisitFloats(site, site.in[0].type,
-                     [&]<typename T>() -> Result<Routine> { return TransposedConvolution<T>(shape); });
+                     [&]<typename T>() -> Result<ReferenceRoutine> { return TransposedConvolution<T>(shape); });
 }
 
 constexpr std::array kConvolutionOperators = {
-    OperatorRow{.op = "Conv", .make = Conv, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "ConvTranspose", .make = ConvTranspose, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Conv", .make = Conv, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "ConvTranspose", .make = ConvTranspose, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ConvolutionOperators() { return kConvolutionOperators; }
+std::span<const ReferenceRow> ConvolutionOperators() { return kConvolutionOperators; }
 
-Result<Routine> MakeConvolution(Site& site) { return Conv(site); }
+Result<ReferenceRoutine> MakeConvolution(ReferenceSite& site) { return Conv(site); }
 
 }  // namespace pt::reference

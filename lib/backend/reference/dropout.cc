@@ -10,13 +10,13 @@ namespace pt::reference {
 namespace {
 
 // Drops each element with the probability `ratio` and scales the others, in the type that the data has.
-Result<Routine> Train(Site& site, double ratio) {
+Result<ReferenceRoutine> Train(ReferenceSite& site, double ratio) {
   if (!(ratio >= 0 && ratio < 1)) return site.Invalid("its ratio is " + std::to_string(ratio) + "; expected 0 to 1");
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
   const DataType type = site.in[0].type;
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (kIsFloat<T>) {
-      return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+      return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
         RandomSource source(seed);
         const double scale = 1 / (1 - ratio);
         for (int64_t i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ Result<Routine> Train(Site& site, double ratio) {
 }
 
 // At inference: the input, and a mask of ones.
-Result<Routine> Dropout(Site& site) {
+Result<ReferenceRoutine> Dropout(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   // Before opset 10 the mask has the data's type.
@@ -48,17 +48,17 @@ Result<Routine> Dropout(Site& site) {
     if (ratio.value_or(0.5) != 0) return Train(site, ratio.value_or(0.5));
   }
   const int64_t count = site.in[0].count(), bytes = count * FedBytes(site.in[0].type);
-  return Routine{[count, bytes](const Run& run) -> Status {
+  return ReferenceRoutine{[count, bytes](const TensorCall& run) -> Status {
     if (run.out<void>(0) != nullptr && bytes > 0) std::memcpy(run.out<void>(0), run.in<void>(0), bytes);
     if (run.out<void>(1) != nullptr) std::memset(run.out<void>(1), 1, static_cast<size_t>(count));
     return {};
   }};
 }
 
-constexpr std::array kDropoutOperators = {OperatorRow{.op = "Dropout", .make = Dropout, .by_content = Inputs({1, 2})}};
+constexpr std::array kDropoutOperators = {ReferenceRow{.op = "Dropout", .make = Dropout, .by_content = Inputs({1, 2})}};
 
 }  // namespace
 
-std::span<const OperatorRow> DropoutOperators() { return kDropoutOperators; }
+std::span<const ReferenceRow> DropoutOperators() { return kDropoutOperators; }
 
 }  // namespace pt::reference

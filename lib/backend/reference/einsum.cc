@@ -22,7 +22,7 @@ struct Loops {
   std::vector<std::vector<int64_t>> strides;  // [input][label]
 };
 
-Result<Loops> MakeLoops(const Site& site, const EinsumNode& equation) {
+Result<Loops> MakeLoops(const ReferenceSite& site, const EinsumNode& equation) {
   Loops loops;
   std::map<char, size_t> place;
   for (const char label : equation.output) {
@@ -52,7 +52,7 @@ Result<Loops> MakeLoops(const Site& site, const EinsumNode& equation) {
   return loops;
 }
 
-Result<Routine> Einsum(Site& site) {
+Result<ReferenceRoutine> Einsum(ReferenceSite& site) {
   if (site.in.empty() || site.in.size() > kMostInputs) return site.Unsupported("is supported for one to eight inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   for (const TensorFacts& input : site.in) {
@@ -66,9 +66,9 @@ Result<Routine> Einsum(Site& site) {
       site.Out(0, site.in[0].type, {loops.dims.begin(), loops.dims.begin() + static_cast<ptrdiff_t>(loops.kept)}));
   int64_t outputs = 1, each = 1;
   for (size_t l = 0; l < loops.dims.size(); ++l) (l < loops.kept ? outputs : each) *= loops.dims[l];
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
-    return Routine{[=, inputs = site.in.size()](const Run& run) -> Status {
+    return ReferenceRoutine{[=, inputs = site.in.size()](const TensorCall& run) -> Status {
       ParallelRanges(run.team, outputs, static_cast<double>(each) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t o = begin; o < end; ++o) {
           std::array<int64_t, kMostInputs> base{};
@@ -98,11 +98,11 @@ Result<Routine> Einsum(Site& site) {
 }
 
 constexpr std::array kEinsumOperators = {
-    OperatorRow{.op = "Einsum", .make = Einsum, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Einsum", .make = Einsum, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> EinsumOperators() { return kEinsumOperators; }
+std::span<const ReferenceRow> EinsumOperators() { return kEinsumOperators; }
 
 }  // namespace pt::reference

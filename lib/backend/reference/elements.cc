@@ -14,8 +14,8 @@ void* At(void* data, int64_t element, size_t bytes) {
 
 }  // namespace
 
-Routine MapRoutine(int64_t count, Map map) {
-  return {[count, map = std::move(map)](const Run& run) -> Status {
+ReferenceRoutine MapRoutine(int64_t count, Map map) {
+  return {[count, map = std::move(map)](const TensorCall& run) -> Status {
     ParallelRanges(run.team, count, map.work, [&](int64_t begin, int64_t end) {
       map.stretch(At(run.in<void>(0), begin, map.in_bytes), At(run.out<void>(), begin, map.out_bytes), end - begin);
     });
@@ -31,8 +31,8 @@ void RunPairs(const Broadcast<2>& broadcast, const Pairing& pairing, Team* team,
   });
 }
 
-Routine PairRoutine(Broadcast<2> broadcast, Pairing pairing) {
-  return {[broadcast = std::move(broadcast), pairing](const Run& run) -> Status {
+ReferenceRoutine PairRoutine(Broadcast<2> broadcast, Pairing pairing) {
+  return {[broadcast = std::move(broadcast), pairing](const TensorCall& run) -> Status {
     RunPairs(broadcast, pairing, run.team, run.in<void>(0), run.in<void>(1), run.out<void>());
     return {};
   }};

@@ -15,7 +15,7 @@ struct Map {
   size_t in_bytes = 0, out_bytes = 0;  // of an element
   double work = 1;                     // nanoseconds an element, roughly
 };
-Routine MapRoutine(int64_t count, Map map);
+ReferenceRoutine MapRoutine(int64_t count, Map map);
 
 // f(x) for each element x of type T.
 template <typename T, typename F>
@@ -35,7 +35,7 @@ struct Pairing {
 };
 void RunPairs(const Broadcast<2>& broadcast, const Pairing& pairing, Team* team, const void* a, const void* b,
               void* out);
-Routine PairRoutine(Broadcast<2> broadcast, Pairing pairing);
+ReferenceRoutine PairRoutine(Broadcast<2> broadcast, Pairing pairing);
 
 // f(x, y) for each pair; steps of 1 and 0 in loops of their own, which compilers turn into vectors.
 template <typename T, typename Out, typename F>

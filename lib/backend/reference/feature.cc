@@ -15,7 +15,7 @@ namespace {
 
 // Elements of the last dim by their indices. The result of a vector has one row, as in ONNX Runtime, which ONNX's
 // reference follows.
-Result<Routine> ArrayFeatureExtractor(Site& site) {
+Result<ReferenceRoutine> ArrayFeatureExtractor(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.empty()) return site.Invalid("its input is a scalar");
@@ -27,8 +27,8 @@ Result<Routine> ArrayFeatureExtractor(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < in.size(); ++d) rows *= in[d];
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       const int64_t* indices = run.in<int64_t>(1);
       for (int64_t i = 0; i < picked; ++i) {
         if (indices[i] >= 0 && indices[i] < length) continue;
@@ -46,11 +46,11 @@ Result<Routine> ArrayFeatureExtractor(Site& site) {
 }
 
 // 1 for what is above the threshold, 0 for the rest, NaN included.
-Result<Routine> Binarizer(Site& site) {
+Result<ReferenceRoutine> Binarizer(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   const float threshold = site.node.float_or("threshold", 0.0F);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return MapRoutine(site.in[0].count(), MapOf<T>(1, [threshold](T x) -> T {
                         return static_cast<double>(x) > static_cast<double>(threshold) ? T{1} : T{0};
                       }));
@@ -96,7 +96,7 @@ std::optional<int64_t> AsCategory(T x) {
 }
 
 // A one at the place of each element's category, of numbers.
-Result<Routine> OneHotEncoder(Site& site) {
+Result<ReferenceRoutine> OneHotEncoder(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const Categories categories, CategoriesOf(site));
   const DataType type = site.in[0].type;
@@ -108,8 +108,8 @@ Result<Routine> OneHotEncoder(Site& site) {
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, dims));
   const bool zeros = site.node.int_or("zeros", 1) != 0;
   const int64_t count = site.in[0].count(), size = dims.back();
-  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, places = PlacesOf(categories.ints)](const Run& run) -> Status {
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, places = PlacesOf(categories.ints)](const TensorCall& run) -> Status {
       const T* const x = run.in<T>(0);
       float* const out = run.out<float>();
       std::fill_n(out, count * size, 0.0F);
@@ -153,9 +153,9 @@ Status OneHotStrings(DatumCall& call) {
 }
 
 constexpr std::array kFeatureOperators = {
-    OperatorRow{.op = "ArrayFeatureExtractor", .make = ArrayFeatureExtractor, .domain = "ai.onnx.ml"},
-    OperatorRow{.op = "Binarizer", .make = Binarizer, .domain = "ai.onnx.ml"},
-    OperatorRow{.op = "OneHotEncoder", .make = OneHotEncoder, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "ArrayFeatureExtractor", .make = ArrayFeatureExtractor, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "Binarizer", .make = Binarizer, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "OneHotEncoder", .make = OneHotEncoder, .domain = "ai.onnx.ml"},
 };
 
 constexpr std::array kStringFeatureOperators = {
@@ -164,7 +164,7 @@ constexpr std::array kStringFeatureOperators = {
 
 }  // namespace
 
-std::span<const OperatorRow> FeatureOperators() { return kFeatureOperators; }
+std::span<const ReferenceRow> FeatureOperators() { return kFeatureOperators; }
 std::span<const DatumOperator> StringFeatureOperators() { return kStringFeatureOperators; }
 
 }  // namespace pt::reference

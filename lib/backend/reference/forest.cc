@@ -13,7 +13,7 @@
 
 namespace pt::reference {
 
-Result<Forest> Forest::Make(const Site& site, const ListedTrees& listed, int64_t features) {
+Result<Forest> Forest::Make(const ReferenceSite& site, const ListedTrees& listed, int64_t features) {
   Forest forest;
   forest.features_ = features;
   forest.targets_ = listed.targets;
@@ -38,7 +38,7 @@ Result<Forest> Forest::Make(const Site& site, const ListedTrees& listed, int64_t
   return forest;
 }
 
-Status Forest::Place(const Site& site, const ListedTrees& listed, size_t root, std::vector<bool>& met) {
+Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_t root, std::vector<bool>& met) {
   struct Open {
     size_t listed, at;
   };
@@ -168,8 +168,9 @@ void Widen(DataType type, const void* from, int64_t first, int64_t count, int64_
 
 }  // namespace
 
-Result<Routine> ForestRoutine(const Site& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
-                              std::function<void(const Run& run, int64_t row, const double* totals)> finish) {
+Result<ReferenceRoutine> ForestRoutine(
+    const ReferenceSite& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
+    std::function<void(const TensorCall& run, int64_t row, const double* totals)> finish) {
   PT_CHECK_OK(NeedFeatureType(site));
   const DataType type = site.in[0].type;
   const int64_t features = forest.features(), block_rows = std::min(Forest::kBlock, rows);
@@ -179,7 +180,7 @@ Result<Routine> ForestRoutine(const Site& site, Forest forest, Aggregate aggrega
   if (!bytes) return site.Unsupported("has too many features or targets");
   const auto shared = std::make_shared<const Forest>(std::move(forest));  // a routine is copied
   const int64_t width = site.width;
-  Routine routine{[=](const Run& run) -> Status {
+  ReferenceRoutine routine{[=](const TensorCall& run) -> Status {
     const double work = static_cast<double>(shared->trees()) * 30;
     ParallelParts(run.team, rows, work, width, [&](int64_t number, int64_t begin, int64_t end) {
       double* const block = reinterpret_cast<double*>(run.scratch) + number * *part * block_rows;

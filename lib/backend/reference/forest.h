@@ -40,7 +40,7 @@ class Forest {
  public:
   // Of rows of that many features. kInvalidInput when a node asks for another feature, a vote is for a target that does
   // not exist, or an inner node is in no place or in more than one, as those of a cycle are.
-  static Result<Forest> Make(const Site& site, const ListedTrees& listed, int64_t features);
+  static Result<Forest> Make(const ReferenceSite& site, const ListedTrees& listed, int64_t features);
 
   int64_t features() const { return features_; }
   int64_t targets() const { return targets_; }
@@ -65,7 +65,7 @@ class Forest {
   };
 
   // met: by listed node, those that are placed.
-  Status Place(const Site& site, const ListedTrees& listed, size_t root, std::vector<bool>& met);
+  Status Place(const ReferenceSite& site, const ListedTrees& listed, size_t root, std::vector<bool>& met);
   bool Holds(uint32_t at, double x) const;
   uint32_t Walk(uint32_t root, const double* row) const;
   template <int64_t N>
@@ -83,7 +83,8 @@ class Forest {
 
 // Walks a row-major input [rows, features] of numbers through the forest: finish(run, row, totals) with what Sum gives
 // for each row, in any order and on all cores. Integers are compared as float32, as ONNX Runtime does.
-Result<Routine> ForestRoutine(const Site& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
-                              std::function<void(const Run& run, int64_t row, const double* totals)> finish);
+Result<ReferenceRoutine> ForestRoutine(
+    const ReferenceSite& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
+    std::function<void(const TensorCall& run, int64_t row, const double* totals)> finish);
 
 }  // namespace pt::reference

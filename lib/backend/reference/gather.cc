@@ -26,7 +26,7 @@ Status CheckIndices(std::string_view op, const Indices& indices, int64_t count, 
   return {};
 }
 
-Result<Routine> Gather(Site& site) {
+Result<ReferenceRoutine> Gather(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
@@ -40,8 +40,8 @@ Result<Routine> Gather(Site& site) {
   for (size_t d = 0; d < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
   const int64_t dim = in[at], count = site.in[1].count();
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       const Indices indices{run.in<void>(1), wide};
       PT_CHECK_OK(CheckIndices("Gather", indices, count, dim));
       ParallelRanges(run.team, outer * count, static_cast<double>(inner) * 0.3 + 3, [&](int64_t begin, int64_t end) {
@@ -56,7 +56,7 @@ Result<Routine> Gather(Site& site) {
   });
 }
 
-Result<Routine> GatherElements(Site& site) {
+Result<ReferenceRoutine> GatherElements(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& out = site.in[1].dims;
@@ -68,9 +68,9 @@ Result<Routine> GatherElements(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, count = site.in[1].count(), strides = DenseStrides(in),
-                    dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[1].count(), strides = DenseStrides(in),
+                             dim = in[static_cast<size_t>(axis)]](const TensorCall& run) -> Status {
       const Indices indices{run.in<void>(1), wide};
       PT_CHECK_OK(CheckIndices("GatherElements", indices, count, dim));
       for (int64_t i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ Result<Routine> GatherElements(Site& site) {
   });
 }
 
-Result<Routine> GatherNd(Site& site) {
+Result<ReferenceRoutine> GatherNd(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -112,8 +112,8 @@ Result<Routine> GatherNd(Site& site) {
   const std::vector<int64_t> dims(in.begin() + batch_dims, in.begin() + batch_dims + depth);
   int64_t in_batch = inner;
   for (int64_t d : dims) in_batch *= d;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t t = 0; t < tuples; ++t) {
         int64_t offset = 0;
         for (size_t k = 0; k < dims.size(); ++k) {
@@ -130,7 +130,7 @@ Result<Routine> GatherNd(Site& site) {
 }
 
 // Indices out of range give all-off vectors.
-Result<Routine> OneHot(Site& site) {
+Result<ReferenceRoutine> OneHot(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
@@ -153,8 +153,8 @@ Result<Routine> OneHot(Site& site) {
   int64_t inner = 1;
   for (size_t d = static_cast<size_t>(axis); d < in.size(); ++d) inner *= in[d];
   const DataType index_type = site.in[0].type, depth_type = site.in[1].type;
-  return VisitSizes(site, site.in[2].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[2].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       if (LoadAs<int64_t>(depth_type, run.in<void>(1), 0) != depth) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "OneHot: the depth is not the one planned for");
       }
@@ -171,14 +171,14 @@ Result<Routine> OneHot(Site& site) {
 }
 
 constexpr std::array kGatherOperators = {
-    OperatorRow{.op = "Gather", .make = Gather},
-    OperatorRow{.op = "GatherElements", .make = GatherElements},
-    OperatorRow{.op = "GatherND", .make = GatherNd},
-    OperatorRow{.op = "OneHot", .make = OneHot},
+    ReferenceRow{.op = "Gather", .make = Gather},
+    ReferenceRow{.op = "GatherElements", .make = GatherElements},
+    ReferenceRow{.op = "GatherND", .make = GatherNd},
+    ReferenceRow{.op = "OneHot", .make = OneHot},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> GatherOperators() { return kGatherOperators; }
+std::span<const ReferenceRow> GatherOperators() { return kGatherOperators; }
 
 }  // namespace pt::reference

@@ -16,7 +16,7 @@
 namespace pt::reference {
 namespace {
 
-Result<Routine> Constant(Site& site) {
+Result<ReferenceRoutine> Constant(ReferenceSite& site) {
   Tensor tensor;
   const Node& node = site.node;
   if (const Attribute* value = node.find("value"); value != nullptr && std::holds_alternative<Tensor>(*value)) {
@@ -40,13 +40,13 @@ Result<Routine> Constant(Site& site) {
   if (BytesOf(tensor.type()) == 0)
     return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
   PT_CHECK_OK(site.Out(0, tensor.type(), tensor.dims()));
-  return Routine{[tensor](const Run& run) -> Status {
+  return ReferenceRoutine{[tensor](const TensorCall& run) -> Status {
     if (!tensor.bytes().empty()) std::memcpy(run.out<void>(), tensor.bytes().data(), tensor.bytes().size());
     return {};
   }};
 }
 
-Result<Routine> ConstantOfShape(Site& site) {
+Result<ReferenceRoutine> ConstantOfShape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   Tensor value = Tensor::Float32({1}, {0});
   if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given))
@@ -65,14 +65,14 @@ Result<Routine> ConstantOfShape(Site& site) {
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
   if (BitsOf(value.type()) == 0) return UnsupportedType(site, value.type());
-  return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Routine> {
+  return VisitSizes(site, value.type(), [&]<typename T>() -> Result<ReferenceRoutine> {
     T element;
     if (IsSubByte(value.type())) {
       Unpack(value.type(), value.bytes().data(), 1, &element);
     } else {
       std::memcpy(&element, value.bytes().data(), sizeof(T));
     }
-    return Routine{[=](const Run& run) -> Status {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       if (!std::equal(dims.begin(), dims.end(), run.in<int64_t>(0))) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape",
                          "ConstantOfShape: the shape is not the one planned for");
@@ -92,7 +92,7 @@ int64_t RangeLength(DataType type, const void* start, const void* limit, const v
   return length <= 0 ? 0 : static_cast<int64_t>(length);
 }
 
-Result<Routine> Range(Site& site) {
+Result<ReferenceRoutine> Range(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const DataType type = site.in[0].type;
   for (const TensorFacts& input : site.in) {
@@ -108,8 +108,8 @@ Result<Routine> Range(Site& site) {
     count = site.out[0].dims[0];
   }
   PT_CHECK_OK(site.Out(0, type, {count}));
-  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       if (RangeLength(type, run.in<void>(0), run.in<void>(1), run.in<void>(2)) != count) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Range: the length is not the one planned for");
       }
@@ -121,7 +121,7 @@ Result<Routine> Range(Site& site) {
   });
 }
 
-Result<Routine> EyeLike(Site& site) {
+Result<ReferenceRoutine> EyeLike(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input is not a matrix");
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
@@ -131,10 +131,10 @@ Result<Routine> EyeLike(Site& site) {
   std::array<std::byte, sizeof(Bytes16)> bytes_of_one{};  // those of zero are zero in all types
   const float one = 1;
   Convert(DataType::kFloat32, type, true, &one, bytes_of_one.data(), 0, 1);
-  return VisitSizes(site, type, [&]<typename T>() -> Result<Routine> {
+  return VisitSizes(site, type, [&]<typename T>() -> Result<ReferenceRoutine> {
     T on{};
     std::memcpy(&on, bytes_of_one.data(), sizeof on);
-    return Routine{[=](const Run& run) -> Status {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t i = 0; i < rows * cols; ++i) {
         int64_t diagonal = 0;
         const bool met = !__builtin_add_overflow(i / cols, k, &diagonal) && i % cols == diagonal;
@@ -146,7 +146,7 @@ Result<Routine> EyeLike(Site& site) {
 }
 
 // a0 - a1·cos(2πi/N) + a2·cos(4πi/N); integers are cut off, as ONNX's Cast does it.
-Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
+Result<ReferenceRoutine> CosineWindow(ReferenceSite& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is not an integer");
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "output_datatype", DataType::kFloat32), site));
@@ -161,11 +161,11 @@ Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.Out(0, type, {size}));
   const bool periodic = site.node.int_or("periodic", 1) != 0;
   const DataType size_type = site.in[0].type;
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (!kIsNumber<T> || std::is_same_v<T, bool>)
       return UnsupportedType(site, type);
     else
-      return Routine{[=](const Run& run) -> Status {
+      return ReferenceRoutine{[=](const TensorCall& run) -> Status {
         if (LoadAs<int64_t>(size_type, run.in<void>(0), 0) != size) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a window's size is not the one planned for");
         }
@@ -178,22 +178,22 @@ Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
       }};
   });
 }
-Result<Routine> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0); }
-Result<Routine> HammingWindow(Site& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
-Result<Routine> BlackmanWindow(Site& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
+Result<ReferenceRoutine> HannWindow(ReferenceSite& site) { return CosineWindow(site, 0.5, 0.5, 0); }
+Result<ReferenceRoutine> HammingWindow(ReferenceSite& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
+Result<ReferenceRoutine> BlackmanWindow(ReferenceSite& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
 
 constexpr std::array kGeneratorOperators = {
-    OperatorRow{.op = "BlackmanWindow", .make = BlackmanWindow},
-    OperatorRow{.op = "Constant", .make = Constant},
-    OperatorRow{.op = "ConstantOfShape", .make = ConstantOfShape},
-    OperatorRow{.op = "EyeLike", .make = EyeLike},
-    OperatorRow{.op = "HammingWindow", .make = HammingWindow},
-    OperatorRow{.op = "HannWindow", .make = HannWindow},
-    OperatorRow{.op = "Range", .make = Range, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "BlackmanWindow", .make = BlackmanWindow},
+    ReferenceRow{.op = "Constant", .make = Constant},
+    ReferenceRow{.op = "ConstantOfShape", .make = ConstantOfShape},
+    ReferenceRow{.op = "EyeLike", .make = EyeLike},
+    ReferenceRow{.op = "HammingWindow", .make = HammingWindow},
+    ReferenceRow{.op = "HannWindow", .make = HannWindow},
+    ReferenceRow{.op = "Range", .make = Range, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> GeneratorOperators() { return kGeneratorOperators; }
+std::span<const ReferenceRow> GeneratorOperators() { return kGeneratorOperators; }
 
 }  // namespace pt::reference

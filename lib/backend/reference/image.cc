@@ -17,7 +17,7 @@ namespace pt::reference {
 namespace {
 
 // Cuts or pads each named dim around its middle.
-Result<Routine> CenterCropPad(Site& site) {
+Result<ReferenceRoutine> CenterCropPad(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   std::vector<int64_t> axes;
@@ -47,8 +47,8 @@ Result<Routine> CenterCropPad(Site& site) {
   int64_t count = 1;
   for (int64_t dim : out) count *= dim;
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, strides = DenseStrides(in)](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, strides = DenseStrides(in)](const TensorCall& run) -> Status {
       const Indices shape{run.in<void>(1), wide};
       for (size_t i = 0; i < axes.size(); ++i) {
         if (shape[static_cast<int64_t>(i)] != out[static_cast<size_t>(axes[i])]) {
@@ -73,7 +73,7 @@ Result<Routine> CenterCropPad(Site& site) {
 }
 
 // Blocks of columns [n, c · taps, positions] added back into images.
-Result<Routine> Col2Im(Site& site) {
+Result<ReferenceRoutine> Col2Im(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> image, site.Ints(1, "image_shape"));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> block, site.Ints(2, "block_shape"));
@@ -93,8 +93,8 @@ Result<Routine> Col2Im(Site& site) {
   std::vector<int64_t> out = {in[0], channels};
   out.insert(out.end(), image->begin(), image->end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, batch = in[0]](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, batch = in[0]](const TensorCall& run) -> Status {
       ParallelRanges(
           run.team, batch * channels, static_cast<double>(taps * positions) * 10, [&](int64_t begin, int64_t end) {
             for (int64_t c = begin; c < end; ++c) {
@@ -125,7 +125,7 @@ Result<Routine> Col2Im(Site& site) {
 }
 
 // Puts pooled values back where MaxPool's indices say they came from.
-Result<Routine> MaxUnpool(Site& site) {
+Result<ReferenceRoutine> MaxUnpool(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 3 || site.in[1].dims != in || site.in[1].type != DataType::kInt64)
@@ -153,8 +153,8 @@ Result<Routine> MaxUnpool(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t total = 1;
   for (int64_t dim : out) total *= dim;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       std::fill(run.out<T>(), run.out<T>() + total, T{});
       for (int64_t i = 0; i < count; ++i) {
         int64_t rest = run.in<int64_t>(1)[i], offset = 0, stride = 1;
@@ -196,7 +196,7 @@ double BilinearAt(const T* image, int64_t height, int64_t width, double y, doubl
 }
 
 template <typename T>
-T DeformedSum(const Deformation& p, const Run& run, int64_t b, int64_t m, int64_t position) {
+T DeformedSum(const Deformation& p, const TensorCall& run, int64_t b, int64_t m, int64_t position) {
   const int64_t per_group = p.channels / p.group, height = p.w.in[0], width = p.w.in[1];
   const int64_t oy = position / p.w.out[1], ox = position % p.w.out[1], first = m / (p.outputs / p.group) * per_group;
   double sum = run.in<T>(3) != nullptr ? static_cast<double>(run.in<T>(3)[m]) : 0;
@@ -220,7 +220,7 @@ T DeformedSum(const Deformation& p, const Run& run, int64_t b, int64_t m, int64_
   return static_cast<T>(sum);
 }
 
-Result<Routine> DeformConv(Site& site) {
+Result<ReferenceRoutine> DeformConv(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 5));
   const std::vector<int64_t>&x = site.in[0].dims, &weights = site.in[1].dims;
   if (x.size() != 4 || weights.size() != 4) return site.Unsupported("is supported for two spatial dims only");
@@ -246,8 +246,8 @@ Result<Routine> DeformConv(Site& site) {
   if (site.has(4) && site.in[4].dims != std::vector<int64_t>{p.batch, fields, p.w.out[0], p.w.out[1]})
     return site.Invalid("the mask does not fit the output");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.batch, p.outputs, p.w.out[0], p.w.out[1]}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[p](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[p](const TensorCall& run) -> Status {
       const int64_t per_group = p.channels / p.group;
       const double work = static_cast<double>(per_group * p.taps()) * 20;
       ParallelRanges(run.team, p.batch * p.outputs * p.positions(), work, [&](int64_t begin, int64_t end) {
@@ -285,7 +285,7 @@ double EliminatedDeterminant(Eigen::Map<RowMajorMatrix<double>>& a) {
 }
 
 // Determinants of square matrices.
-Result<Routine> Det(Site& site) {
+Result<ReferenceRoutine> Det(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2 || in.back() != in[in.size() - 2]) return site.Invalid("its input holds no square matrices");
@@ -294,10 +294,10 @@ Result<Routine> Det(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t batch = 1;
   for (int64_t d : out) batch *= d;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    Routine routine;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    ReferenceRoutine routine;
     routine.scratch_bytes = static_cast<uint64_t>(n * n) * sizeof(double);
-    routine.run = [=](const Run& run) -> Status {
+    routine.run = [=](const TensorCall& run) -> Status {
       Eigen::Map<RowMajorMatrix<double>> a(reinterpret_cast<double*>(run.scratch), n, n);
       for (int64_t b = 0; b < batch; ++b) {
         a = Eigen::Map<const RowMajorMatrix<T>>(run.in<T>(0) + b * n * n, n, n).template cast<double>();
@@ -331,7 +331,7 @@ void Invert(double* rows, int64_t n) {
 }
 
 // Of ONNX Runtime's domain, which no operators of ONNX say.
-Result<Routine> Inverse(Site& site) {
+Result<ReferenceRoutine> Inverse(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2 || dims[dims.size() - 1] != dims[dims.size() - 2])
@@ -340,8 +340,8 @@ Result<Routine> Inverse(Site& site) {
   const int64_t n = dims.back(), size = n * n, batches = size == 0 ? 0 : site.in[0].count() / size;
   const auto bytes = CheckedProduct(std::array<int64_t, 4>{2, n, n, sizeof(double)});
   if (!bytes) return site.Unsupported("is not supported for matrices as large");
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    Routine routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    ReferenceRoutine routine{[=](const TensorCall& run) -> Status {
       double* const rows = reinterpret_cast<double*>(run.scratch);
       for (int64_t b = 0; b < batches; ++b) {
         for (int64_t i = 0; i < n; ++i) {
@@ -361,17 +361,17 @@ Result<Routine> Inverse(Site& site) {
 }
 
 constexpr std::array kImageOperators = {
-    OperatorRow{.op = "CenterCropPad", .make = CenterCropPad},
-    OperatorRow{.op = "Col2Im", .make = Col2Im, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "DeformConv", .make = DeformConv, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "Det", .make = Det, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "Inverse", .make = Inverse, .feeding = Feeding::kWidened, .domain = "com.microsoft"},
-    OperatorRow{.op = "ImageDecoder", .make = ImageDecoder, .since = 20, .by_content = Inputs({0})},
-    OperatorRow{.op = "MaxUnpool", .make = MaxUnpool},
+    ReferenceRow{.op = "CenterCropPad", .make = CenterCropPad},
+    ReferenceRow{.op = "Col2Im", .make = Col2Im, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "DeformConv", .make = DeformConv, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Det", .make = Det, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Inverse", .make = Inverse, .feeding = Feeding::kWidened, .domain = "com.microsoft"},
+    ReferenceRow{.op = "ImageDecoder", .make = ImageDecoder, .since = 20, .by_content = Inputs({0})},
+    ReferenceRow{.op = "MaxUnpool", .make = MaxUnpool},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ImageOperators() { return kImageOperators; }
+std::span<const ReferenceRow> ImageOperators() { return kImageOperators; }
 
 }  // namespace pt::reference

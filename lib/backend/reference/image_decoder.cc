@@ -25,7 +25,7 @@ struct Pixels {
 
 using Bytes = std::span<const uint8_t>;
 
-Error Truncated(const Site& site) { return site.Invalid("the file ends before its pixels do"); }
+Error Truncated(const ReferenceSite& site) { return site.Invalid("the file ends before its pixels do"); }
 
 // Sizes that a header names: positive, and small enough for sums of their products.
 bool IsSize(int64_t size) { return size > 0 && size < (int64_t{1} << 24); }
@@ -38,7 +38,7 @@ T Little(Bytes file, size_t at) {
 }
 
 // The header of Windows 3 or a later one that begins with it.
-Result<Pixels> ReadBmp(const Site& site, Bytes file) {
+Result<Pixels> ReadBmp(const ReferenceSite& site, Bytes file) {
   constexpr size_t kHeaders = 54;
   if (file.size() < kHeaders) return Truncated(site);
   const auto header = Little<uint32_t>(file, 14), compression = Little<uint32_t>(file, 30);
@@ -80,7 +80,7 @@ int64_t NextNumber(Bytes file, size_t& at) {
   return number;
 }
 
-Result<Pixels> ReadPnm(const Site& site, Bytes file) {
+Result<Pixels> ReadPnm(const ReferenceSite& site, Bytes file) {
   size_t at = 2;
   Pixels p;
   p.width = NextNumber(file, at);
@@ -96,7 +96,7 @@ Result<Pixels> ReadPnm(const Site& site, Bytes file) {
   return p;
 }
 
-Result<Pixels> ReadPixels(const Site& site, Bytes file) {
+Result<Pixels> ReadPixels(const ReferenceSite& site, Bytes file) {
   if (file.size() > 2 && file[0] == 'B' && file[1] == 'M') return ReadBmp(site, file);
   if (file.size() > 2 && file[0] == 'P' && (file[1] == '5' || file[1] == '6')) return ReadPnm(site, file);
   return site.Unsupported("is not supported for files of other formats than BMP and binary PGM and PPM");
@@ -109,7 +109,7 @@ uint8_t Luma(uint8_t red, uint8_t green, uint8_t blue) {
 
 }  // namespace
 
-Result<Routine> ImageDecoder(Site& site) {
+Result<ReferenceRoutine> ImageDecoder(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.NeedContent(0));
   if (site.in[0].type != DataType::kUint8 || site.in[0].rank() != 1)
@@ -122,7 +122,7 @@ Result<Routine> ImageDecoder(Site& site) {
   const int64_t channels = format == "Grayscale" ? 1 : 3;
   PT_CHECK_OK(site.Out(0, DataType::kUint8, {p.height, p.width, channels}));
   const bool reversed = format == "BGR";
-  return Routine{[=](const Run& run) -> Status {
+  return ReferenceRoutine{[=](const TensorCall& run) -> Status {
     ParallelRanges(run.team, p.height, static_cast<double>(p.width) * 3, [&](int64_t begin, int64_t end) {
       for (int64_t y = begin; y < end; ++y) {
         for (int64_t x = 0; x < p.width; ++x) {

@@ -6,6 +6,6 @@
 namespace pt::reference {
 
 // Of BMP without compression and binary PGM and PPM; other formats are kUnsupported.
-Result<Routine> ImageDecoder(Site& site);
+Result<ReferenceRoutine> ImageDecoder(ReferenceSite& site);
 
 }  // namespace pt::reference

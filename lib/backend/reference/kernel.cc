@@ -95,7 +95,7 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
     results[i].resize(FedSize(prepared.out[i].type, prepared.out[i].count()));
     outputs.push_back(prepared.out[i].present() ? results[i].data() : nullptr);
   }
-  PT_CHECK_OK(prepared.routine.run(Run{inputs, outputs, scratch.get(), team}));
+  PT_CHECK_OK(prepared.routine.run(TensorCall{inputs, outputs, scratch.get(), team}));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < prepared.out.size(); ++i) {
     const TensorFacts& operand = prepared.out[i];

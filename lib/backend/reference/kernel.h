@@ -7,8 +7,8 @@
 namespace pt::reference {
 
 struct Prepared {
-  const OperatorRow* row = nullptr;
-  Routine routine;
+  const ReferenceRow* row = nullptr;
+  ReferenceRoutine routine;
   std::vector<TensorFacts> in, out;               // as the routine sees them
   std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
 };

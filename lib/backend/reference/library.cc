@@ -36,7 +36,7 @@ bool JoinsOutermostDim(const Graph& graph, const Node& node) {
          std::all_of(dims->begin(), dims->begin() + static_cast<ptrdiff_t>(*axis), [](int64_t d) { return d == 1; });
 }
 
-Elision ElisionOf(const Graph& graph, const Node& node, const reference::OperatorRow& row, std::span<const ValueId> in,
+Elision ElisionOf(const Graph& graph, const Node& node, const reference::ReferenceRow& row, std::span<const ValueId> in,
                   std::span<const ValueId> out) {
   if (out.size() != 1 || in.empty()) return Elision::kNone;
   if (row.elision == Elision::kViewOfInput) return in.size() == 1 ? Elision::kViewOfInput : Elision::kNone;

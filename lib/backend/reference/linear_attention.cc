@@ -26,7 +26,7 @@ struct Recurrence {
   int64_t state() const { return key_size * value_size; }
 };
 
-Status ReadHeads(const Site& site, Recurrence& r) {
+Status ReadHeads(const ReferenceSite& site, Recurrence& r) {
   for (const Input input : {kQuery, kKey, kValue, kDecay, kBeta}) {
     if (site.has(input) && site.in[input].rank() != 3)
       return site.Invalid("input " + std::to_string(input) + " has dims " + DimsText(site.in[input].dims) +
@@ -53,7 +53,7 @@ Status ReadHeads(const Site& site, Recurrence& r) {
 }
 
 // Which of decay and beta the rule takes: those, and no others, are given.
-Status ReadRule(const Site& site, Recurrence& r) {
+Status ReadRule(const ReferenceSite& site, Recurrence& r) {
   const std::string rule = site.node.string_or("update_rule", "gated_delta");
   const bool gated = rule.starts_with("gated"), corrects = rule.ends_with("delta");
   if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
@@ -109,7 +109,7 @@ void Read(const Recurrence& r, const float* query, const double* state, float* o
 }
 
 // All tokens of one key head of one entry; state and `written` are its own.
-void RunHead(const Recurrence& r, const Run& run, int64_t entry, int64_t head, double* state, double* written) {
+void RunHead(const Recurrence& r, const TensorCall& run, int64_t entry, int64_t head, double* state, double* written) {
   const int64_t at = (entry * r.heads + head) * r.state();
   for (int64_t i = 0; i < r.state(); ++i) {
     state[i] = run.in<float>(kPast) == nullptr ? 0 : static_cast<double>(run.in<float>(kPast)[at + i]);
@@ -129,7 +129,7 @@ void RunHead(const Recurrence& r, const Run& run, int64_t entry, int64_t head, d
   }
 }
 
-Result<Routine> LinearAttention(Site& site) {
+Result<ReferenceRoutine> LinearAttention(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 6));
   for (size_t i = 0; i < site.in.size(); ++i) {
     if (site.has(i) && site.in[i].type != DataType::kFloat32) return UnsupportedType(site, site.in[i].type);
@@ -151,9 +151,9 @@ Result<Routine> LinearAttention(Site& site) {
   if (!width || !bytes) return site.Invalid("the size of its states or of its output does not fit 63 bits");
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, {r.batch, r.length, *width}));
   PT_CHECK_OK(site.Out(1, DataType::kFloat32, states));
-  Routine routine;
+  ReferenceRoutine routine;
   routine.scratch_bytes = static_cast<uint64_t>(*bytes);
-  routine.run = [r, own = *own, count = *count](const Run& run) -> Status {
+  routine.run = [r, own = *own, count = *count](const TensorCall& run) -> Status {
     const double work = static_cast<double>(r.length * r.state()) * 2;
     ParallelRanges(run.team, count, work, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -167,11 +167,11 @@ Result<Routine> LinearAttention(Site& site) {
 }
 
 constexpr std::array kLinearAttentionOperators = {
-    OperatorRow{.op = "LinearAttention", .make = LinearAttention, .feeding = Feeding::kWidened, .since = 27},
+    ReferenceRow{.op = "LinearAttention", .make = LinearAttention, .feeding = Feeding::kWidened, .since = 27},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> LinearAttentionOperators() { return kLinearAttentionOperators; }
+std::span<const ReferenceRow> LinearAttentionOperators() { return kLinearAttentionOperators; }
 
 }  // namespace pt::reference

@@ -21,7 +21,7 @@ struct Id {
 class Reader {
  public:
   // role: "target" or "class", with which the attributes of leaf weights begin.
-  Reader(const Site& site, std::string role) : site_(site), role_(std::move(role)) {}
+  Reader(const ReferenceSite& site, std::string role) : site_(site), role_(std::move(role)) {}
 
   Result<ListedTrees> Read(int64_t targets) {
     trees_.targets = targets;
@@ -169,7 +169,7 @@ class Reader {
     return {};
   }
 
-  const Site& site_;
+  const ReferenceSite& site_;
   const std::string role_;
   std::vector<Id> ids_;
   std::map<Id, size_t> places_;
@@ -178,7 +178,7 @@ class Reader {
   ListedTrees trees_;
 };
 
-Result<Aggregate> AggregateOf(const Site& site) {
+Result<Aggregate> AggregateOf(const ReferenceSite& site) {
   const std::string name = site.node.string_or("aggregate_function", "SUM");
   if (name == "SUM") return Aggregate::kSum;
   if (name == "AVERAGE") return Aggregate::kAverage;
@@ -187,7 +187,7 @@ Result<Aggregate> AggregateOf(const Site& site) {
   return site.Invalid("unknown aggregate_function \"" + name + "\"; expected SUM, AVERAGE, MIN or MAX");
 }
 
-Result<Routine> Regressor(Site& site) {
+Result<ReferenceRoutine> Regressor(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   const int64_t targets = site.node.int_or("n_targets", 0);
@@ -208,7 +208,7 @@ Result<Routine> Regressor(Site& site) {
   const bool extreme = aggregate == Aggregate::kMin || aggregate == Aggregate::kMax;
   const double none = aggregate == Aggregate::kMin ? HUGE_VAL : -HUGE_VAL;  // of a target without votes, which is 0
   return ForestRoutine(site, std::move(forest), aggregate, extreme ? none : 0, rows.count,
-                       [=](const Run& run, int64_t row, const double* totals) {
+                       [=](const TensorCall& run, int64_t row, const double* totals) {
                          float* const out = run.out<float>() + row * targets;
                          for (int64_t t = 0; t < targets; ++t) {
                            const double total = extreme && totals[t] == none ? 0 : totals[t] / trees;
@@ -227,7 +227,7 @@ struct Classes {
   bool probability = false;  // that score is the second class' probability: no weight is negative
 };
 
-Result<Classes> ReadClasses(const Site& site, const Reader& reader) {
+Result<Classes> ReadClasses(const ReferenceSite& site, const Reader& reader) {
   Classes classes;
   classes.labels = site.node.ints_or("classlabels_int64s", {});
   if (classes.labels.size() < 2)
@@ -272,7 +272,7 @@ size_t Score(const Classes& classes, const double* totals, float* out) {
   return top;
 }
 
-Result<Routine> Classifier(Site& site) {
+Result<ReferenceRoutine> Classifier(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   Reader reader(site, "class");
@@ -283,7 +283,7 @@ Result<Routine> Classifier(Site& site) {
   PT_ASSIGN(const ListedTrees listed, reader.Read(count));
   PT_ASSIGN(Forest forest, Forest::Make(site, listed, rows.features));
   return ForestRoutine(site, std::move(forest), Aggregate::kSum, 0, rows.count,
-                       [classes = std::move(classes)](const Run& run, int64_t row, const double* totals) {
+                       [classes = std::move(classes)](const TensorCall& run, int64_t row, const double* totals) {
                          float* const scores = run.out<float>(1);
                          float* const out = scores == nullptr ? nullptr : scores + row * std::ssize(classes.labels);
                          run.out<int64_t>()[row] = classes.labels[Score(classes, totals, out)];
@@ -291,12 +291,12 @@ Result<Routine> Classifier(Site& site) {
 }
 
 constexpr std::array kListedTreeOperators = {
-    OperatorRow{.op = "TreeEnsembleClassifier", .make = Classifier, .domain = "ai.onnx.ml"},
-    OperatorRow{.op = "TreeEnsembleRegressor", .make = Regressor, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "TreeEnsembleClassifier", .make = Classifier, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "TreeEnsembleRegressor", .make = Regressor, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ListedTreeOperators() { return kListedTreeOperators; }
+std::span<const ReferenceRow> ListedTreeOperators() { return kListedTreeOperators; }
 
 }  // namespace pt::reference

@@ -52,11 +52,11 @@ struct SameTruth {
 };
 
 template <typename F, typename T>
-Routine Comparing(const Broadcast<2>& broadcast) {
+ReferenceRoutine Comparing(const Broadcast<2>& broadcast) {
   return PairRoutine(broadcast, PairingOf<T, uint8_t, F>(0.7));
 }
 
-Result<Broadcast<2>> Compared(Site& site) {
+Result<Broadcast<2>> Compared(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
@@ -65,35 +65,35 @@ Result<Broadcast<2>> Compared(Site& site) {
 }
 
 template <typename F>
-Result<Routine> Comparison(Site& site) {
+Result<ReferenceRoutine> Comparison(ReferenceSite& site) {
   PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
   if constexpr (std::is_same_v<F, Equal>) {
     if (site.in[0].type == DataType::kBool) return Comparing<SameTruth, uint8_t>(broadcast);
   }
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Routine> { return Comparing<F, T>(broadcast); });
+                      [&]<typename T>() -> Result<ReferenceRoutine> { return Comparing<F, T>(broadcast); });
 }
 
 template <typename F>
-Result<Routine> Connective(Site& site) {
+Result<ReferenceRoutine> Connective(ReferenceSite& site) {
   PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
   if (site.in[0].type != DataType::kBool) return site.Invalid("its inputs are not booleans");
   return Comparing<F, uint8_t>(broadcast);
 }
 
 constexpr std::array kLogicOperators = {
-    OperatorRow{.op = "And", .make = Connective<And>, .since = 7, .in_place = true},
-    OperatorRow{.op = "Or", .make = Connective<Or>, .since = 7, .in_place = true},
-    OperatorRow{.op = "Xor", .make = Connective<Xor>, .since = 7, .in_place = true},
-    OperatorRow{.op = "Equal", .make = Comparison<Equal>, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "Less", .make = Comparison<Less>, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "LessOrEqual", .make = Comparison<LessOrEqual>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "Greater", .make = Comparison<Greater>, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "GreaterOrEqual", .make = Comparison<GreaterOrEqual>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "And", .make = Connective<And>, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Or", .make = Connective<Or>, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Xor", .make = Connective<Xor>, .since = 7, .in_place = true},
+    ReferenceRow{.op = "Equal", .make = Comparison<Equal>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "Less", .make = Comparison<Less>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "LessOrEqual", .make = Comparison<LessOrEqual>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Greater", .make = Comparison<Greater>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "GreaterOrEqual", .make = Comparison<GreaterOrEqual>, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> LogicOperators() { return kLogicOperators; }
+std::span<const ReferenceRow> LogicOperators() { return kLogicOperators; }
 
 }  // namespace pt::reference

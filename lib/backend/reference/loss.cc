@@ -19,7 +19,7 @@ struct Loss {
   bool wide = true;  // class indices are int64
 };
 
-Result<Loss> ReadLoss(Site& site) {
+Result<Loss> ReadLoss(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   if (x.size() < 2) return site.Invalid("the scores have no class dim");
@@ -49,7 +49,7 @@ Result<Loss> ReadLoss(Site& site) {
 
 // log_probability(position, class) gives what the loss weighs.
 template <typename T, typename F>
-Status SumLoss(const Loss& loss, const Run& run, F&& log_probability) {
+Status SumLoss(const Loss& loss, const TensorCall& run, F&& log_probability) {
   const Indices targets{run.in<void>(1), loss.wide};
   double sum = 0, weights = 0;
   for (int64_t i = 0; i < loss.batch * loss.inner; ++i) {
@@ -71,10 +71,10 @@ Status SumLoss(const Loss& loss, const Run& run, F&& log_probability) {
   return {};
 }
 
-Result<Routine> NegativeLogLikelihoodLoss(Site& site) {
+Result<ReferenceRoutine> NegativeLogLikelihoodLoss(ReferenceSite& site) {
   PT_ASSIGN(const Loss loss, ReadLoss(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[loss](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[loss](const TensorCall& run) -> Status {
       return SumLoss<T>(loss, run, [&](int64_t i, int64_t target) {
         return static_cast<double>(
             run.in<T>(0)[(i / loss.inner * loss.classes + target) * loss.inner + i % loss.inner]);
@@ -83,11 +83,11 @@ Result<Routine> NegativeLogLikelihoodLoss(Site& site) {
   });
 }
 
-Result<Routine> SoftmaxCrossEntropyLoss(Site& site) {
+Result<ReferenceRoutine> SoftmaxCrossEntropyLoss(ReferenceSite& site) {
   PT_ASSIGN(const Loss loss, ReadLoss(site));
   PT_CHECK_OK(site.Out(1, site.in[0].type, site.in[0].dims));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[loss](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[loss](const TensorCall& run) -> Status {
       // log(sum of exp) of a position, shifted by its largest score.
       const auto log_sum = [&](const T* x) {
         double most = -HUGE_VAL, sum = 0;
@@ -111,12 +111,12 @@ Result<Routine> SoftmaxCrossEntropyLoss(Site& site) {
 }
 
 constexpr std::array kLossOperators = {
-    OperatorRow{.op = "NegativeLogLikelihoodLoss", .make = NegativeLogLikelihoodLoss, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "SoftmaxCrossEntropyLoss", .make = SoftmaxCrossEntropyLoss, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "NegativeLogLikelihoodLoss", .make = NegativeLogLikelihoodLoss, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "SoftmaxCrossEntropyLoss", .make = SoftmaxCrossEntropyLoss, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> LossOperators() { return kLossOperators; }
+std::span<const ReferenceRow> LossOperators() { return kLossOperators; }
 
 }  // namespace pt::reference

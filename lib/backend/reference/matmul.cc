@@ -32,8 +32,8 @@ constexpr int64_t kBlockColumns = 256;
 
 // Summed in double and rounded once: what judges others is to be more exact than they are.
 template <typename T>
-Routine FloatProduct(const Product& p, std::optional<Start> start) {
-  return {[=](const Run& run) -> Status {
+ReferenceRoutine FloatProduct(const Product& p, std::optional<Start> start) {
+  return {[=](const TensorCall& run) -> Status {
     const auto batch = static_cast<int64_t>(p.a.size());
     ParallelRanges(run.team, batch * p.m, static_cast<double>(p.n * p.k), [&](int64_t begin, int64_t end) {
       std::array<double, kBlockColumns> sums;
@@ -65,8 +65,8 @@ Routine FloatProduct(const Product& p, std::optional<Start> start) {
 
 // Integers: plain loops, wrapping around.
 template <typename T>
-Routine IntegerProduct(const Product& p, std::optional<Start> start) {
-  return {[=](const Run& run) -> Status {
+ReferenceRoutine IntegerProduct(const Product& p, std::optional<Start> start) {
+  return {[=](const TensorCall& run) -> Status {
     const auto batch = static_cast<int64_t>(p.a.size());
     ParallelRanges(run.team, batch * p.m, static_cast<double>(p.n * p.k), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -93,12 +93,13 @@ Routine IntegerProduct(const Product& p, std::optional<Start> start) {
   }};
 }
 
-Result<Routine> MakeProduct(const Site& site, const Product& p, std::optional<Start> start) {
+Result<ReferenceRoutine> MakeProduct(const ReferenceSite& site, const Product& p, std::optional<Start> start) {
   if (IsInteger(site.in[0].type)) {
     return VisitIntegers(site, site.in[0].type,
-                         [&]<typename T>() -> Result<Routine> { return IntegerProduct<T>(p, start); });
+                         [&]<typename T>() -> Result<ReferenceRoutine> { return IntegerProduct<T>(p, start); });
   }
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> { return FloatProduct<T>(p, start); });
+  return VisitFloats(site, site.in[0].type,
+                     [&]<typename T>() -> Result<ReferenceRoutine> { return FloatProduct<T>(p, start); });
 }
 
 // Element offsets of the matrices of every batch item, broadcast to `batch`.
@@ -111,7 +112,7 @@ std::vector<int64_t> BatchOffsets(const std::vector<int64_t>& dims, int64_t matr
   return offsets;
 }
 
-Result<Routine> MatMul(Site& site) {
+Result<ReferenceRoutine> MatMul(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> a = site.in[0].dims, b = site.in[1].dims;
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
@@ -148,7 +149,7 @@ Result<Routine> MatMul(Site& site) {
   return MakeProduct(site, p, std::nullopt);
 }
 
-Result<Routine> Gemm(Site& site) {
+Result<ReferenceRoutine> Gemm(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are not matrices");
   for (const TensorFacts& input : site.in) {
@@ -182,14 +183,14 @@ Result<Routine> Gemm(Site& site) {
 }
 
 constexpr std::array kMatMulOperators = {
-    OperatorRow{.op = "MatMul", .make = MatMul, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "Gemm", .make = Gemm, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "MatMul", .make = MatMul, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Gemm", .make = Gemm, .feeding = Feeding::kWidened, .since = 7},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MatMulOperators() { return kMatMulOperators; }
+std::span<const ReferenceRow> MatMulOperators() { return kMatMulOperators; }
 
-Result<Routine> MakeMatMul(Site& site) { return MatMul(site); }
+Result<ReferenceRoutine> MakeMatMul(ReferenceSite& site) { return MatMul(site); }
 
 }  // namespace pt::reference

@@ -15,16 +15,16 @@
 namespace pt::reference {
 namespace {
 
-Result<Routine> ReadRoutine(const Site& site, const StridedRead& read) {
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[read](const Run& run) -> Status {
+Result<ReferenceRoutine> ReadRoutine(const ReferenceSite& site, const StridedRead& read) {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[read](const TensorCall& run) -> Status {
       read.Copy(run.in<T>(0), run.out<T>(), run.team);
       return {};
     }};
   });
 }
 
-Result<Routine> Transpose(Site& site) {
+Result<ReferenceRoutine> Transpose(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const std::vector<size_t> perm, OrInvalid(ReadPermutation(site.node, in.size()), site));
@@ -39,7 +39,7 @@ Result<Routine> Transpose(Site& site) {
   return ReadRoutine(site, read);
 }
 
-Result<Routine> Concat(Site& site) {
+Result<ReferenceRoutine> Concat(ReferenceSite& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   std::vector<int64_t> out = site.in[0].dims;
@@ -63,7 +63,7 @@ Result<Routine> Concat(Site& site) {
     }
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  return Routine{[rows, outer, row = out[at] * inner](const Run& run) -> Status {
+  return ReferenceRoutine{[rows, outer, row = out[at] * inner](const TensorCall& run) -> Status {
     auto* to = run.out<std::byte>();
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto* from = run.in<std::byte>(i);
@@ -80,7 +80,7 @@ Result<Routine> Concat(Site& site) {
 }
 
 // The sizes of the parts: given, equal, or as equal as num_outputs allows.
-Result<std::vector<int64_t>> SplitSizes(const Site& site, int64_t dim) {
+Result<std::vector<int64_t>> SplitSizes(const ReferenceSite& site, int64_t dim) {
   PT_ASSIGN(const std::optional<std::vector<int64_t>> given, site.Ints(1, "split"));
   const auto parts = static_cast<int64_t>(site.out.size());
   if (given) {
@@ -104,7 +104,7 @@ Result<std::vector<int64_t>> SplitSizes(const Site& site, int64_t dim) {
   return sizes;
 }
 
-Result<Routine> Split(Site& site) {
+Result<ReferenceRoutine> Split(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.out.empty()) return site.Invalid("has no outputs");
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -136,7 +136,7 @@ Result<Routine> Split(Site& site) {
     PT_CHECK_OK(site.Out(i, site.in[0].type, std::move(dims)));
   }
   const bool checked = site.has(1) && !site.is_constant(1);
-  return Routine{[sizes, outer, inner, checked, row = in[at] * inner](const Run& run) -> Status {
+  return ReferenceRoutine{[sizes, outer, inner, checked, row = in[at] * inner](const TensorCall& run) -> Status {
     if (checked && !std::equal(sizes.begin(), sizes.end(), run.in<int64_t>(1))) {
       return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Split: the sizes are not the ones planned for");
     }
@@ -156,7 +156,7 @@ Result<Routine> Split(Site& site) {
 }
 
 // The list of int64 at input 1, or the graph's output dims where it is known only at run time.
-Result<Routine> Expand(Site& site) {
+Result<ReferenceRoutine> Expand(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> shape;
   const bool known = site.is_constant(1);
@@ -185,8 +185,8 @@ Result<Routine> Expand(Site& site) {
   }
   if (known) return ReadRoutine(site, read);
   const size_t given = static_cast<size_t>(site.in[1].dims[0]);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, in = site.in[0].dims](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, in = site.in[0].dims](const TensorCall& run) -> Status {
       for (size_t i = 0; i < given; ++i) {
         const size_t d = out.size() - given + i;
         const int64_t held = d < lead ? 1 : in[d - lead], asked = run.in<int64_t>(1)[i];
@@ -200,7 +200,7 @@ Result<Routine> Expand(Site& site) {
   });
 }
 
-Result<Routine> Tile(Site& site) {
+Result<ReferenceRoutine> Tile(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   std::vector<int64_t> repeats;
@@ -229,8 +229,8 @@ Result<Routine> Tile(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   if (known) return ReadRoutine(site, read);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (size_t d = 0; d < repeats.size(); ++d) {
         if (in[d] != 0 && run.in<int64_t>(1)[d] != repeats[d]) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape",
@@ -244,7 +244,7 @@ Result<Routine> Tile(Site& site) {
 }
 
 template <bool to_space>
-Result<Routine> DepthAndSpace(Site& site) {
+Result<ReferenceRoutine> DepthAndSpace(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() != 4) return site.Invalid("needs four dims");
@@ -278,7 +278,7 @@ Result<Routine> DepthAndSpace(Site& site) {
 }
 
 // Reverses the first lengths[b] steps of each batch entry.
-Result<Routine> ReverseSequence(Site& site) {
+Result<ReferenceRoutine> ReverseSequence(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t batch_axis = site.node.int_or("batch_axis", 1), time_axis = site.node.int_or("time_axis", 0);
@@ -292,8 +292,8 @@ Result<Routine> ReverseSequence(Site& site) {
   int64_t inner = 1;
   for (size_t d = 2; d < in.size(); ++d) inner *= in[d];
   const int64_t batch_step = batch_axis == 0 ? time * inner : inner, time_step = time_axis == 0 ? batch * inner : inner;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t b = 0; b < batch; ++b) {
         const int64_t length = run.in<int64_t>(1)[b];
         if (length < 0 || length > time) {
@@ -311,7 +311,7 @@ Result<Routine> ReverseSequence(Site& site) {
 }
 
 // Keeps one triangle of each matrix, zeros elsewhere.
-Result<Routine> Trilu(Site& site) {
+Result<ReferenceRoutine> Trilu(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2) return site.Invalid("its input is not a matrix");
@@ -321,8 +321,8 @@ Result<Routine> Trilu(Site& site) {
   const bool upper = KeepsUpperTriangle(site.node);
   const int64_t rows = in[in.size() - 2], cols = in.back();
   const int64_t all_rows = cols == 0 ? 0 : site.in[0].count() / cols;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       const int64_t given = run.in<int64_t>(1) != nullptr ? *run.in<int64_t>(1) : 0;
       const int64_t k = std::clamp(given, -rows - cols, rows + cols);
       for (int64_t r = 0; r < all_rows; ++r) {
@@ -338,19 +338,19 @@ Result<Routine> Trilu(Site& site) {
 }
 
 constexpr std::array kMovementOperators = {
-    OperatorRow{.op = "Concat", .make = Concat, .elision = Elision::kSlicesOfOutput},
-    OperatorRow{.op = "DepthToSpace", .make = DepthAndSpace<true>},
-    OperatorRow{.op = "Expand", .make = Expand},
-    OperatorRow{.op = "ReverseSequence", .make = ReverseSequence},
-    OperatorRow{.op = "SpaceToDepth", .make = DepthAndSpace<false>},
-    OperatorRow{.op = "Split", .make = Split, .since = 2},
-    OperatorRow{.op = "Tile", .make = Tile, .since = 6},
-    OperatorRow{.op = "Transpose", .make = Transpose},
-    OperatorRow{.op = "Trilu", .make = Trilu},
+    ReferenceRow{.op = "Concat", .make = Concat, .elision = Elision::kSlicesOfOutput},
+    ReferenceRow{.op = "DepthToSpace", .make = DepthAndSpace<true>},
+    ReferenceRow{.op = "Expand", .make = Expand},
+    ReferenceRow{.op = "ReverseSequence", .make = ReverseSequence},
+    ReferenceRow{.op = "SpaceToDepth", .make = DepthAndSpace<false>},
+    ReferenceRow{.op = "Split", .make = Split, .since = 2},
+    ReferenceRow{.op = "Tile", .make = Tile, .since = 6},
+    ReferenceRow{.op = "Transpose", .make = Transpose},
+    ReferenceRow{.op = "Trilu", .make = Trilu},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MovementOperators() { return kMovementOperators; }
+std::span<const ReferenceRow> MovementOperators() { return kMovementOperators; }
 
 }  // namespace pt::reference

@@ -48,7 +48,7 @@ struct Suppression {
 
 // A scalar, or a list of one; absent: `otherwise`.
 template <typename T>
-Result<T> Parameter(const Site& site, size_t input, DataType type, std::string_view name, T otherwise) {
+Result<T> Parameter(const ReferenceSite& site, size_t input, DataType type, std::string_view name, T otherwise) {
   if (!site.has(input)) return otherwise;
   if (site.in[input].type != type || site.in[input].count() != 1) {
     return site.Invalid(std::string(name) + " is not one number of type " + std::string(DataTypeName(type)));
@@ -56,7 +56,7 @@ Result<T> Parameter(const Site& site, size_t input, DataType type, std::string_v
   return site.in[input].constant->values<T>()[0];
 }
 
-Result<Suppression> ReadSuppression(const Site& site) {
+Result<Suppression> ReadSuppression(const ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 5));
   for (size_t i = 0; i < site.in.size(); ++i) {
     if (site.has(i)) PT_CHECK_OK(site.NeedContent(i));
@@ -110,24 +110,24 @@ std::vector<int64_t> Select(const Suppression& s, const float* boxes, const floa
   return selected;
 }
 
-Result<Routine> NonMaxSuppression(Site& site) {
+Result<ReferenceRoutine> NonMaxSuppression(ReferenceSite& site) {
   PT_ASSIGN(const Suppression suppression, ReadSuppression(site));
   std::vector<int64_t> selected =
       Select(suppression, site.in[0].constant->values<float>().data(), site.in[1].constant->values<float>().data());
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(selected.size() / 3), 3}));
-  return Routine{[selected = std::move(selected)](const Run& run) -> Status {
+  return ReferenceRoutine{[selected = std::move(selected)](const TensorCall& run) -> Status {
     std::copy(selected.begin(), selected.end(), run.out<int64_t>());
     return {};
   }};
 }
 
 constexpr std::array kNonMaxSuppressionOperators = {
-    OperatorRow{
+    ReferenceRow{
         .op = "NonMaxSuppression", .make = NonMaxSuppression, .since = 10, .by_content = Inputs({0, 1, 2, 3, 4})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> NonMaxSuppressionOperators() { return kNonMaxSuppressionOperators; }
+std::span<const ReferenceRow> NonMaxSuppressionOperators() { return kNonMaxSuppressionOperators; }
 
 }  // namespace pt::reference

@@ -24,7 +24,7 @@ std::pair<double, double> MeanAndVariance(const T* x, int64_t n) {
   return {mean, squares / static_cast<double>(n)};
 }
 
-Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t channels) {
+Status NeedChannelVectors(const ReferenceSite& site, size_t from, size_t to, int64_t channels) {
   for (size_t i = from; i < to; ++i) PT_CHECK_OK(site.NeedDims(i, "input " + std::to_string(i), {channels}));
   return {};
 }
@@ -37,11 +37,13 @@ struct BatchStatistics {
   double epsilon = 0, momentum = 0;
   bool training = false;
 
-  double Parameter(const Run& run, size_t i, int64_t c) const { return LoadAs<double>(types[i], run.in<void>(i), c); }
+  double Parameter(const TensorCall& run, size_t i, int64_t c) const {
+    return LoadAs<double>(types[i], run.in<void>(i), c);
+  }
 
   // Mean and variance that channel c is normalised with.
   template <typename T>
-  std::pair<double, double> Of(const Run& run, int64_t c) const {
+  std::pair<double, double> Of(const TensorCall& run, int64_t c) const {
     if (!training) return {Parameter(run, 3, c), Parameter(run, 4, c)};
     const auto count = static_cast<double>(batch * plane);
     double sum = 0, squares = 0;
@@ -58,7 +60,7 @@ struct BatchStatistics {
   }
 
   // Writes what later runs are to use, when somebody asked for it.
-  void Keep(const Run& run, int64_t c, double mean, double variance) const {
+  void Keep(const TensorCall& run, int64_t c, double mean, double variance) const {
     const auto keep = [&](size_t output, size_t input, double now) {
       void* const to = run.out<void>(output);
       const double kept = Parameter(run, input, c) * momentum + now * (1 - momentum);
@@ -70,7 +72,7 @@ struct BatchStatistics {
   }
 };
 
-Result<BatchStatistics> StatisticsOf(Site& site) {
+Result<BatchStatistics> StatisticsOf(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(5, 5));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.empty()) return site.Invalid("its input is a scalar");
@@ -99,10 +101,10 @@ Result<BatchStatistics> StatisticsOf(Site& site) {
   return s;
 }
 
-Result<Routine> BatchNormalization(Site& site) {
+Result<ReferenceRoutine> BatchNormalization(ReferenceSite& site) {
   PT_ASSIGN(const BatchStatistics s, StatisticsOf(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[s](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[s](const TensorCall& run) -> Status {
       const double work = static_cast<double>(s.batch * s.plane) * (s.training ? 2 : 0.5) + 5;
       ParallelRanges(run.team, s.channels, work, [&](int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; ++c) {
@@ -150,7 +152,7 @@ RowParameter MakeRowParameter(const std::vector<int64_t>& operand, const std::ve
 
 // Rows from `axis` on; scale and bias broadcast to the input. RMS leaves the mean in.
 template <bool centred>
-Result<Routine> RowNormalization(Site& site) {
+Result<ReferenceRoutine> RowNormalization(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, centred ? 3 : 2));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
@@ -173,8 +175,8 @@ Result<Routine> RowNormalization(Site& site) {
   const RowParameter biases = MakeRowParameter(site.has(2) ? site.in[2].dims : std::vector<int64_t>{}, dims, axis);
   const double epsilon = ReadEpsilon(site.node);
   const bool wants_mean = centred && site.out.size() > 1, wants_inverse = centred && site.out.size() > 2;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       ParallelRanges(run.team, rows, static_cast<double>(row) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
           const T* in = run.in<T>(0) + r * row;
@@ -210,7 +212,7 @@ Result<Routine> RowNormalization(Site& site) {
 }
 
 // Groups of channels of each batch entry; scale and bias per channel (per group before opset 21).
-Result<Routine> ByGroups(Site& site, int64_t groups) {
+Result<ReferenceRoutine> ByGroups(ReferenceSite& site, int64_t groups) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
@@ -223,8 +225,8 @@ Result<Routine> ByGroups(Site& site, int64_t groups) {
   const int64_t plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   const int64_t per_group = channels / groups;
   const double epsilon = ReadEpsilon(site.node);
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, batch = dims[0]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, batch = dims[0]](const TensorCall& run) -> Status {
       const int64_t n = per_group * plane;
       ParallelRanges(run.team, batch * groups, static_cast<double>(n) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -246,13 +248,13 @@ Result<Routine> ByGroups(Site& site, int64_t groups) {
   });
 }
 
-Result<Routine> InstanceNormalization(Site& site) {
+Result<ReferenceRoutine> InstanceNormalization(ReferenceSite& site) {
   return ByGroups(site, site.has(0) && site.in[0].rank() > 1 ? std::max<int64_t>(1, site.in[0].dims[1]) : 1);
 }
-Result<Routine> GroupNormalization(Site& site) { return ByGroups(site, ReadGroups(site.node)); }
+Result<ReferenceRoutine> GroupNormalization(ReferenceSite& site) { return ByGroups(site, ReadGroups(site.node)); }
 
 // Across `size` neighbouring channels at each position.
-Result<Routine> Lrn(Site& site) {
+Result<ReferenceRoutine> Lrn(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
@@ -261,8 +263,8 @@ Result<Routine> Lrn(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const double alpha = lrn.alpha, beta = lrn.beta, bias = lrn.bias;
   const int64_t channels = dims[1], plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, batch = dims[0]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, batch = dims[0]](const TensorCall& run) -> Status {
       const T share = static_cast<T>(alpha / static_cast<double>(size)), start = static_cast<T>(bias),
               power = static_cast<T>(-beta);
       ParallelRanges(
@@ -285,7 +287,7 @@ Result<Routine> Lrn(Site& site) {
 }
 
 // Each vector along `axis` divided by its p-norm.
-Result<Routine> LpNormalization(Site& site) {
+Result<ReferenceRoutine> LpNormalization(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
@@ -295,8 +297,8 @@ Result<Routine> LpNormalization(Site& site) {
   int64_t inner = 1;
   for (size_t d = static_cast<size_t>(axis) + 1; d < dims.size(); ++d) inner *= dims[d];
   const int64_t vectors = n == 0 ? 0 : site.in[0].count() / n;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t i = 0; i < vectors; ++i) {
         const int64_t at = i / inner * inner * n + i % inner;
         const T* in = run.in<T>(0) + at;
@@ -316,7 +318,7 @@ Result<Routine> LpNormalization(Site& site) {
 }
 
 // (x - mean) / deviation over `axes`.
-Result<Routine> MeanVarianceNormalization(Site& site) {
+Result<ReferenceRoutine> MeanVarianceNormalization(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   std::vector<int64_t> statistics = dims;
@@ -329,10 +331,10 @@ Result<Routine> MeanVarianceNormalization(Site& site) {
   int64_t sets = 1;
   for (int64_t d : statistics) sets *= d;
   const int64_t each = sets == 0 ? 0 : site.in[0].count() / sets;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    Routine routine;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    ReferenceRoutine routine;
     routine.scratch_bytes = static_cast<uint64_t>(2 * sets) * sizeof(double);
-    routine.run = [=](const Run& run) -> Status {
+    routine.run = [=](const TensorCall& run) -> Status {
       auto* mean = reinterpret_cast<double*>(run.scratch);
       double* square = mean + sets;
       std::fill(mean, mean + 2 * sets, 0.0);
@@ -359,23 +361,24 @@ Result<Routine> MeanVarianceNormalization(Site& site) {
 }
 
 constexpr std::array kNormalizationOperators = {
-    OperatorRow{.op = "BatchNormalization",
-                .make = BatchNormalization,
-                .feeding = Feeding::kWidened,
-                .since = 7,
-                .in_place = true},
-    OperatorRow{.op = "GroupNormalization", .make = GroupNormalization, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "InstanceNormalization", .make = InstanceNormalization, .feeding = Feeding::kWidened, .since = 6},
-    OperatorRow{.op = "LRN", .make = Lrn, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "LayerNormalization", .make = RowNormalization<true>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "LpNormalization", .make = LpNormalization, .feeding = Feeding::kWidened},
-    OperatorRow{
+    ReferenceRow{.op = "BatchNormalization",
+                 .make = BatchNormalization,
+                 .feeding = Feeding::kWidened,
+                 .since = 7,
+                 .in_place = true},
+    ReferenceRow{.op = "GroupNormalization", .make = GroupNormalization, .feeding = Feeding::kWidened},
+    ReferenceRow{
+        .op = "InstanceNormalization", .make = InstanceNormalization, .feeding = Feeding::kWidened, .since = 6},
+    ReferenceRow{.op = "LRN", .make = Lrn, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "LayerNormalization", .make = RowNormalization<true>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "LpNormalization", .make = LpNormalization, .feeding = Feeding::kWidened},
+    ReferenceRow{
         .op = "MeanVarianceNormalization", .make = MeanVarianceNormalization, .feeding = Feeding::kWidened, .since = 9},
-    OperatorRow{.op = "RMSNormalization", .make = RowNormalization<false>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "RMSNormalization", .make = RowNormalization<false>, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> NormalizationOperators() { return kNormalizationOperators; }
+std::span<const ReferenceRow> NormalizationOperators() { return kNormalizationOperators; }
 
 }  // namespace pt::reference

@@ -1,6 +1,6 @@
 // How the reference library describes an operator: a row with a function that looks at one node's types,
-// attributes and constants (Site), checks them, and returns what runs it (Routine). Routines see dense row-major
-// tensors only; strides and narrow storage types are dealt with around them (kernel.cc).
+// attributes and constants (ReferenceSite), checks them, and returns what runs it (ReferenceRoutine). Routines see
+// dense row-major tensors only; strides and narrow storage types are dealt with around them (kernel.cc).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace pt::reference {
 
 inline constexpr size_t kMaxRank = 32;
 
-// What a Site knows of one operand, input or output. Absent optional operands have no type.
+// What a ReferenceSite knows of one operand, input or output. Absent optional operands have no type.
 struct TensorFacts {
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
@@ -33,7 +33,7 @@ struct TensorFacts {
 };
 
 // What a routine sees when it runs. Pointers of absent operands are null.
-struct Run {
+struct TensorCall {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   std::byte* scratch = nullptr;  // 64-byte aligned
@@ -49,13 +49,13 @@ struct Run {
   }
 };
 
-struct Routine {
-  std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
+struct ReferenceRoutine {
+  std::function<Status(const TensorCall&)> run;  // allocates nothing, throws nothing
   uint64_t scratch_bytes = 0;
 };
 
 // One node with what is known about it before the run.
-struct Site {
+struct ReferenceSite {
   const Node& node;
   int64_t opset;
   std::vector<TensorFacts> in, out;
@@ -103,9 +103,9 @@ constexpr InputSet Inputs(std::initializer_list<unsigned> indices) {
   return set;
 }
 
-struct OperatorRow {
+struct ReferenceRow {
   std::string_view op;
-  Result<Routine> (*make)(Site&);
+  Result<ReferenceRoutine> (*make)(ReferenceSite&);
   Feeding feeding = Feeding::kExact;
   int64_t since = 1, until = 1000;  // opsets of the domain it holds for
   // What candidates may promise: see candidate.h. in_place: output 0 may lie on an input of its type and dims.
@@ -118,51 +118,51 @@ struct OperatorRow {
 };
 
 // The row of a node; null when no table has one.
-const OperatorRow* FindOperator(const Node& node, int64_t opset);
+const ReferenceRow* FindOperator(const Node& node, int64_t opset);
 
 // One table a family; operators.cc lists them.
-std::span<const OperatorRow> ArithmeticOperators();
-std::span<const OperatorRow> ActivationOperators();
-std::span<const OperatorRow> LogicOperators();
-std::span<const OperatorRow> CastOperators();
-std::span<const OperatorRow> ViewOperators();
-std::span<const OperatorRow> MovementOperators();
-std::span<const OperatorRow> SliceOperators();
-std::span<const OperatorRow> GatherOperators();
-std::span<const OperatorRow> ScatterOperators();
-std::span<const OperatorRow> ReduceOperators();
-std::span<const OperatorRow> SoftmaxOperators();
-std::span<const OperatorRow> NormalizationOperators();
-std::span<const OperatorRow> PoolOperators();
-std::span<const OperatorRow> ConvolutionOperators();
-std::span<const OperatorRow> MatMulOperators();
-std::span<const OperatorRow> RecurrentOperators();
-std::span<const OperatorRow> ResizeOperators();
-std::span<const OperatorRow> GeneratorOperators();
-std::span<const OperatorRow> QuantizeOperators();
-std::span<const OperatorRow> SortOperators();
-std::span<const OperatorRow> EinsumOperators();
-std::span<const OperatorRow> AttentionOperators();
-std::span<const OperatorRow> SamplingOperators();
-std::span<const OperatorRow> ImageOperators();
-std::span<const OperatorRow> SignalOperators();
-std::span<const OperatorRow> LossOperators();
-std::span<const OperatorRow> SelectionOperators();
-std::span<const OperatorRow> NonMaxSuppressionOperators();
-std::span<const OperatorRow> UniqueOperators();
-std::span<const OperatorRow> DropoutOperators();
-std::span<const OperatorRow> RandomOperators();
-std::span<const OperatorRow> TfIdfOperators();
-std::span<const OperatorRow> FeatureOperators();
-std::span<const OperatorRow> TreeEnsembleOperators();
-std::span<const OperatorRow> ListedTreeOperators();
-std::span<const OperatorRow> SupportVectorOperators();
-std::span<const OperatorRow> TrainingOperators();
-std::span<const OperatorRow> CausalConvolutionOperators();
-std::span<const OperatorRow> LinearAttentionOperators();
+std::span<const ReferenceRow> ArithmeticOperators();
+std::span<const ReferenceRow> ActivationOperators();
+std::span<const ReferenceRow> LogicOperators();
+std::span<const ReferenceRow> CastOperators();
+std::span<const ReferenceRow> ViewOperators();
+std::span<const ReferenceRow> MovementOperators();
+std::span<const ReferenceRow> SliceOperators();
+std::span<const ReferenceRow> GatherOperators();
+std::span<const ReferenceRow> ScatterOperators();
+std::span<const ReferenceRow> ReduceOperators();
+std::span<const ReferenceRow> SoftmaxOperators();
+std::span<const ReferenceRow> NormalizationOperators();
+std::span<const ReferenceRow> PoolOperators();
+std::span<const ReferenceRow> ConvolutionOperators();
+std::span<const ReferenceRow> MatMulOperators();
+std::span<const ReferenceRow> RecurrentOperators();
+std::span<const ReferenceRow> ResizeOperators();
+std::span<const ReferenceRow> GeneratorOperators();
+std::span<const ReferenceRow> QuantizeOperators();
+std::span<const ReferenceRow> SortOperators();
+std::span<const ReferenceRow> EinsumOperators();
+std::span<const ReferenceRow> AttentionOperators();
+std::span<const ReferenceRow> SamplingOperators();
+std::span<const ReferenceRow> ImageOperators();
+std::span<const ReferenceRow> SignalOperators();
+std::span<const ReferenceRow> LossOperators();
+std::span<const ReferenceRow> SelectionOperators();
+std::span<const ReferenceRow> NonMaxSuppressionOperators();
+std::span<const ReferenceRow> UniqueOperators();
+std::span<const ReferenceRow> DropoutOperators();
+std::span<const ReferenceRow> RandomOperators();
+std::span<const ReferenceRow> TfIdfOperators();
+std::span<const ReferenceRow> FeatureOperators();
+std::span<const ReferenceRow> TreeEnsembleOperators();
+std::span<const ReferenceRow> ListedTreeOperators();
+std::span<const ReferenceRow> SupportVectorOperators();
+std::span<const ReferenceRow> TrainingOperators();
+std::span<const ReferenceRow> CausalConvolutionOperators();
+std::span<const ReferenceRow> LinearAttentionOperators();
 
 // Routines of other operators for inputs of float64, as parts of bigger ones.
-Result<Routine> MakeConvolution(Site& site);
-Result<Routine> MakeMatMul(Site& site);
+Result<ReferenceRoutine> MakeConvolution(ReferenceSite& site);
+Result<ReferenceRoutine> MakeMatMul(ReferenceSite& site);
 
 }  // namespace pt::reference

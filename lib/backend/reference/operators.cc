@@ -5,7 +5,7 @@
 namespace pt::reference {
 namespace {
 
-using Table = std::span<const OperatorRow> (*)();
+using Table = std::span<const ReferenceRow> (*)();
 
 constexpr Table kTables[] = {
     ActivationOperators,
@@ -51,10 +51,10 @@ constexpr Table kTables[] = {
 
 }  // namespace
 
-const OperatorRow* FindOperator(const Node& node, int64_t opset) {
+const ReferenceRow* FindOperator(const Node& node, int64_t opset) {
   for (const Table& table : kTables) {
-    const std::span<const OperatorRow> rows = table();
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OperatorRow& r) {
+    const std::span<const ReferenceRow> rows = table();
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ReferenceRow& r) {
       return r.op == node.op && r.domain == node.domain && opset >= r.since && opset <= r.until;
     });
     if (row != rows.end()) return &*row;

@@ -62,7 +62,7 @@ SlidingWindow GlobalWindow(const std::vector<int64_t>& in) {
 
 // Pads at least as wide as the window make windows that see padding only: a maximum or mean of nothing. A dilated
 // window may step over all of a narrow input as well.
-Status NeedInputInEveryWindow(const Site& site, const SlidingWindow& w) {
+Status NeedInputInEveryWindow(const ReferenceSite& site, const SlidingWindow& w) {
   for (size_t d = 0; d < w.in.size(); ++d) {
     const int64_t reach = (w.kernel[d] - 1) * w.dilation[d];
     const auto sees_input = [&](int64_t position) {
@@ -84,7 +84,7 @@ Status NeedInputInEveryWindow(const Site& site, const SlidingWindow& w) {
   return {};
 }
 
-Result<Pooling> ReadPooling(Site& site, bool global) {
+Result<Pooling> ReadPooling(ReferenceSite& site, bool global) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& x = site.in[0].dims;
   if (x.size() < 3) return site.Invalid("its input has no spatial dims");
@@ -111,8 +111,8 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
 
 // out[i] = pool(in plane, window): once for each output position of each plane.
 template <typename T, typename F>
-Routine PoolRoutine(Pooling p, F pool) {
-  return {[p = std::move(p), pool](const Run& run) -> Status {
+ReferenceRoutine PoolRoutine(Pooling p, F pool) {
+  return {[p = std::move(p), pool](const TensorCall& run) -> Status {
     ParallelRanges(run.team, p.planes, p.work, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
         const T* in = run.in<T>(0) + plane * p.in_plane;
@@ -125,10 +125,10 @@ Routine PoolRoutine(Pooling p, F pool) {
 }
 
 template <bool global>
-Result<Routine> AveragePool(Site& site) {
+Result<ReferenceRoutine> AveragePool(ReferenceSite& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const bool include_pad = ReadPoolingNode(site.node).counts_pads;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return PoolRoutine<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const SlidingWindow& w) {
       T sum = 0;
       int64_t count = 0;
@@ -142,11 +142,11 @@ Result<Routine> AveragePool(Site& site) {
 }
 
 template <bool global>
-Result<Routine> LpPool(Site& site) {
+Result<ReferenceRoutine> LpPool(ReferenceSite& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const auto power = static_cast<double>(ReadPoolingNode(site.node).power);
   if (power <= 0) return site.Invalid("p is not positive");
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return PoolRoutine<T>(std::move(p), [power](const T* in, const Inner& inner, const SlidingWindow& w) {
       double sum = 0;
       ForEach(inner, w, [&](int64_t at) { sum += std::pow(std::fabs(static_cast<double>(in[at])), power); });
@@ -167,8 +167,8 @@ T MaxOf(const T* in, const Inner& inner, const SlidingWindow& w) {
 
 // Where the largest lies in the whole input, for the second output; the first of equals.
 template <typename T>
-Routine MaxPoolIndices(Pooling p, bool column_major) {
-  return {[p = std::move(p), column_major](const Run& run) -> Status {
+ReferenceRoutine MaxPoolIndices(Pooling p, bool column_major) {
+  return {[p = std::move(p), column_major](const TensorCall& run) -> Status {
     const SlidingWindow& w = p.window;
     ParallelRanges(run.team, p.planes, p.work * 2, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
@@ -193,7 +193,7 @@ Routine MaxPoolIndices(Pooling p, bool column_major) {
 }
 
 template <bool global>
-Result<Routine> MaxPool(Site& site) {
+Result<ReferenceRoutine> MaxPool(ReferenceSite& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const bool indices = site.out.size() > 1 && site.wants(1);
   if (indices) {
@@ -201,23 +201,23 @@ Result<Routine> MaxPool(Site& site) {
     PT_CHECK_OK(site.Out(1, DataType::kInt64, out));
   }
   const bool column_major = ReadPoolingNode(site.node).column_major;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if (indices) return MaxPoolIndices<T>(std::move(p), column_major);
     return PoolRoutine<T>(std::move(p), MaxOf<T>);
   });
 }
 
 constexpr std::array kPoolOperators = {
-    OperatorRow{.op = "AveragePool", .make = AveragePool<false>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "GlobalAveragePool", .make = AveragePool<true>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "GlobalLpPool", .make = LpPool<true>, .feeding = Feeding::kWidened, .since = 2},
-    OperatorRow{.op = "GlobalMaxPool", .make = MaxPool<true>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "LpPool", .make = LpPool<false>, .feeding = Feeding::kWidened, .since = 2},
-    OperatorRow{.op = "MaxPool", .make = MaxPool<false>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "AveragePool", .make = AveragePool<false>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "GlobalAveragePool", .make = AveragePool<true>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "GlobalLpPool", .make = LpPool<true>, .feeding = Feeding::kWidened, .since = 2},
+    ReferenceRow{.op = "GlobalMaxPool", .make = MaxPool<true>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "LpPool", .make = LpPool<false>, .feeding = Feeding::kWidened, .since = 2},
+    ReferenceRow{.op = "MaxPool", .make = MaxPool<false>, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> PoolOperators() { return kPoolOperators; }
+std::span<const ReferenceRow> PoolOperators() { return kPoolOperators; }
 
 }  // namespace pt::reference

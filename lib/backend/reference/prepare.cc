@@ -26,7 +26,7 @@ Result<Tensor> FedConstant(const Tensor& stored, DataType fed) {
   return Tensor::FromBytes(fed, stored.dims(), std::move(bytes));
 }
 
-Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding feeding, TensorFacts& operand,
+Status DescribeInput(const ReferenceSite& site, const ValueType& type, size_t i, Feeding feeding, TensorFacts& operand,
                      DataType& stored) {
   const std::string label = "input " + std::to_string(i);
   if (!type.other.empty()) return site.Unsupported("takes a " + type.other + " as " + label);
@@ -43,7 +43,7 @@ Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding 
   return {};
 }
 
-Status DescribeOutput(const Site& site, const ValueType& type, Feeding feeding, TensorFacts& operand,
+Status DescribeOutput(const ReferenceSite& site, const ValueType& type, Feeding feeding, TensorFacts& operand,
                       DataType& stored) {
   if (!type.other.empty()) return site.Unsupported("makes a " + type.other);
   if (type.type == DataType::kString) return site.Unsupported("is not supported for strings");
@@ -62,7 +62,8 @@ DataType StorageOf(const TensorFacts& out, DataType known, const std::vector<Dat
   return out.type == DataType::kFloat32 && narrow != in_storage.end() ? *narrow : out.type;
 }
 
-Status DescribeOperands(const Graph& graph, const Given* given, Feeding feeding, Site& site, Prepared& prepared) {
+Status DescribeOperands(const Graph& graph, const Given* given, Feeding feeding, ReferenceSite& site,
+                        Prepared& prepared) {
   const Node& node = site.node;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
@@ -100,7 +101,7 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   Prepared prepared;
   prepared.in_storage.resize(node.inputs.size());
   prepared.out_storage.resize(node.outputs.size());
-  Site site{node, OpsetOf(graph, node), {}, {}, context, 1, {}};
+  ReferenceSite site{node, OpsetOf(graph, node), {}, {}, context, 1, {}};
   site.in.resize(node.inputs.size());
   site.out.resize(node.outputs.size());
   if (context != nullptr && context->team != nullptr) site.width = context->team->width();
@@ -115,7 +116,7 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   if (Status status = DescribeOperands(graph, given, prepared.row->feeding, site, prepared); !status.ok()) {
     return Named(std::move(status).error(), graph, id);
   }
-  Result<Routine> routine = prepared.row->make(site);
+  Result<ReferenceRoutine> routine = prepared.row->make(site);
   if (!routine.ok()) return Named(std::move(routine).error(), graph, id);
   for (size_t i = 0; i < site.out.size(); ++i) {
     if (!site.out[i].settled) return Named(site.Unsupported("has an output of unknown size"), graph, id);

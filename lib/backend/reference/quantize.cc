@@ -28,7 +28,7 @@ struct ParameterIndex {
   }
 };
 
-Result<ParameterIndex> ReadParameters(const Site& site) {
+Result<ParameterIndex> ReadParameters(const ReferenceSite& site) {
   const TensorFacts &x = site.in[0], &scale = site.in[1];
   if (site.has(2) && site.in[2].dims != scale.dims && site.in[2].count() != 1)
     return site.Invalid("scale and zero point differ in shape");
@@ -79,7 +79,7 @@ void StoreNumber(DataType type, double number, bool saturate, void* data, int64_
   Convert(DataType::kFloat64, type, saturate, &number, static_cast<std::byte*>(data) + i * FedBytes(type), 0, 1);
 }
 
-Result<Routine> QuantizeLinear(Site& site) {
+Result<ReferenceRoutine> QuantizeLinear(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   PT_ASSIGN(const DataType named, OrInvalid(ReadNamedType(site.node, "output_dtype", DataType::kUint8), site));
@@ -93,7 +93,7 @@ Result<Routine> QuantizeLinear(Site& site) {
   const DataType from = site.in[0].type, scale_type = site.in[1].type;
   const bool saturate = Saturates(site.node), shifted = site.has(2);
   const bool one_zero = shifted && site.in[2].count() == 1;
-  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
     ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t p = index(i);
@@ -109,7 +109,7 @@ Result<Routine> QuantizeLinear(Site& site) {
   }};
 }
 
-Result<Routine> DequantizeLinear(Site& site) {
+Result<ReferenceRoutine> DequantizeLinear(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   const DataType from = site.in[0].type, to = site.in[1].type;
@@ -124,7 +124,7 @@ Result<Routine> DequantizeLinear(Site& site) {
   const bool shifted = site.has(2);
   const DataType zero_type = shifted ? site.in[2].type : from;
   const bool one_zero = shifted && site.in[2].count() == 1;
-  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
     ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t p = index(i);
@@ -137,13 +137,13 @@ Result<Routine> DequantizeLinear(Site& site) {
 }
 
 // To uint8, with the range of the data (zero included).
-Result<Routine> DynamicQuantizeLinear(Site& site) {
+Result<ReferenceRoutine> DynamicQuantizeLinear(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].type != DataType::kFloat32) return site.Unsupported("is supported for float32 only");
   PT_CHECK_OK(site.Out(0, DataType::kUint8, site.in[0].dims));
   PT_CHECK_OK(site.Out(1, DataType::kFloat32, {}));
   PT_CHECK_OK(site.Out(2, DataType::kUint8, {}));
-  return Routine{[count = site.in[0].count()](const Run& run) -> Status {
+  return ReferenceRoutine{[count = site.in[0].count()](const TensorCall& run) -> Status {
     const float* x = run.in<float>(0);
     float low = 0, high = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -178,7 +178,7 @@ struct Factor {
     return at;
   }
 
-  void Widen(const Run& run, double* to) const {
+  void Widen(const TensorCall& run, double* to) const {
     Convert(type, DataType::kFloat64, true, run.in<void>(input), to, 0, count);
     if (!zero) return;
     for (int64_t i = 0; i < count; ++i) to[i] -= NumberAt(zero_type, run.in<void>(*zero), ZeroOf(i));
@@ -188,7 +188,7 @@ struct Factor {
 // zero_axis: the dim that a list of zero points runs along, counted from the end when negative; -1 and -2 also say that
 // zero points of the operand's rank have one dim 1: the other of the last two. Small floats are taken where the
 // operator has them.
-Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis,
+Result<Factor> ReadFactor(const ReferenceSite& site, size_t input, std::optional<size_t> zero, int64_t zero_axis,
                           bool small_floats = false) {
   const TensorFacts& operand = site.in[input];
   Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count()};
@@ -222,19 +222,19 @@ Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> 
 
 // What becomes of an exact sum: out = f(sum, flat index of the output).
 struct InnerProduct {
-  Routine routine;
+  ReferenceRoutine routine;
   Factor a, b;
   std::vector<int64_t> out_dims;
   int64_t out_count = 0;
 };
 
-Result<InnerProduct> MakeInnerProduct(const Site& site, const Factor& a, const Factor& b,
-                                      Result<Routine> (*make)(Site&)) {
-  Site inner{site.node, site.opset, {}, {}, nullptr, site.width, site.limits};
+Result<InnerProduct> MakeInnerProduct(const ReferenceSite& site, const Factor& a, const Factor& b,
+                                      Result<ReferenceRoutine> (*make)(ReferenceSite&)) {
+  ReferenceSite inner{site.node, site.opset, {}, {}, nullptr, site.width, site.limits};
   for (const Factor* factor : {&a, &b})
     inner.in.push_back({DataType::kFloat64, site.in[factor->input].dims, std::nullopt, true});
   inner.out.resize(1);
-  Result<Routine> routine = make(inner);
+  Result<ReferenceRoutine> routine = make(inner);
   if (!routine.ok()) return std::move(routine).error();
   InnerProduct result{std::move(routine).value(), a, b, inner.out[0].dims, inner.out[0].count()};
   return result;
@@ -243,12 +243,12 @@ Result<InnerProduct> MakeInnerProduct(const Site& site, const Factor& a, const F
 uint64_t Lines(int64_t count) { return (static_cast<uint64_t>(count) * sizeof(double) + 63) / 64 * 64; }
 
 template <typename Finish>
-Routine IntegerRoutine(InnerProduct inner, Finish finish) {
-  Routine routine;
+ReferenceRoutine IntegerRoutine(InnerProduct inner, Finish finish) {
+  ReferenceRoutine routine;
   const uint64_t b_at = Lines(inner.a.count), out_at = b_at + Lines(inner.b.count),
                  rest_at = out_at + Lines(inner.out_count);
   routine.scratch_bytes = rest_at + inner.routine.scratch_bytes;
-  routine.run = [=, inner = std::move(inner)](const Run& run) -> Status {
+  routine.run = [=, inner = std::move(inner)](const TensorCall& run) -> Status {
     auto* a = reinterpret_cast<double*>(run.scratch);
     auto* b = reinterpret_cast<double*>(run.scratch + b_at);
     auto* out = reinterpret_cast<double*>(run.scratch + out_at);
@@ -256,21 +256,21 @@ Routine IntegerRoutine(InnerProduct inner, Finish finish) {
     inner.b.Widen(run, b);
     const std::array<const void*, 2> inputs = {a, b};
     const std::array<void*, 1> outputs = {out};
-    PT_CHECK_OK(inner.routine.run(Run{inputs, outputs, run.scratch + rest_at, run.team}));
+    PT_CHECK_OK(inner.routine.run(TensorCall{inputs, outputs, run.scratch + rest_at, run.team}));
     for (int64_t i = 0; i < inner.out_count; ++i) finish(run, out[i], i);
     return {};
   };
   return routine;
 }
 
-Result<Routine> ToInt32(Site& site, const InnerProduct& inner) {
+Result<ReferenceRoutine> ToInt32(ReferenceSite& site, const InnerProduct& inner) {
   PT_CHECK_OK(site.Out(0, DataType::kInt32, inner.out_dims));
-  return IntegerRoutine(inner, [](const Run& run, double sum, int64_t i) {
+  return IntegerRoutine(inner, [](const TensorCall& run, double sum, int64_t i) {
     run.out<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(sum));
   });
 }
 
-Result<Routine> MatMulInteger(Site& site) {
+Result<ReferenceRoutine> MatMulInteger(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2));
   PT_ASSIGN(const Factor b, ReadFactor(site, 1, 3, -1));
@@ -278,7 +278,7 @@ Result<Routine> MatMulInteger(Site& site) {
   return ToInt32(site, inner);
 }
 
-Result<Routine> ConvInteger(Site& site) {
+Result<ReferenceRoutine> ConvInteger(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 1, 3, 0));
@@ -287,7 +287,8 @@ Result<Routine> ConvInteger(Site& site) {
 }
 
 // Inputs of QLinearConv and QLinearMatMul alike: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
-Result<Routine> Requantized(Site& site, const InnerProduct& inner, int64_t channel_dim, int64_t channel_inner) {
+Result<ReferenceRoutine> Requantized(ReferenceSite& site, const InnerProduct& inner, int64_t channel_dim,
+                                     int64_t channel_inner) {
   const DataType to = site.in[7].type;
   const std::optional<IntegerRange> range = RangeOf(to);
   if (!IsByte(to) && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
@@ -303,7 +304,7 @@ Result<Routine> Requantized(Site& site, const InnerProduct& inner, int64_t chann
   if (site.has(8) && (site.in[8].type != DataType::kInt32 || site.in[8].count() != channel_dim))
     return site.Invalid("the bias is not one int32 a channel");
   PT_CHECK_OK(site.Out(0, to, inner.out_dims));
-  return IntegerRoutine(inner, [=](const Run& run, double sum, int64_t i) {
+  return IntegerRoutine(inner, [=](const TensorCall& run, double sum, int64_t i) {
     const int64_t channel = channel_dim == 0 ? 0 : i / channel_inner % channel_dim;
     if (run.in<int32_t>(8) != nullptr) sum += run.in<int32_t>(8)[channel];
     const double scale = static_cast<double>(*run.in<float>(1)) *
@@ -315,7 +316,7 @@ Result<Routine> Requantized(Site& site, const InnerProduct& inner, int64_t chann
   });
 }
 
-Result<Routine> QLinearConv(Site& site) {
+Result<ReferenceRoutine> QLinearConv(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(8, 9));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 3, 5, 0));
@@ -325,7 +326,7 @@ Result<Routine> QLinearConv(Site& site) {
   return Requantized(site, inner, inner.out_dims[1], plane);
 }
 
-Result<Routine> QLinearMatMul(Site& site) {
+Result<ReferenceRoutine> QLinearMatMul(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(8, 8));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2, true));
   PT_ASSIGN(const Factor b, ReadFactor(site, 3, 5, -1, true));
@@ -334,17 +335,17 @@ Result<Routine> QLinearMatMul(Site& site) {
 }
 
 constexpr std::array kQuantizeOperators = {
-    OperatorRow{.op = "ConvInteger", .make = ConvInteger},
-    OperatorRow{.op = "DequantizeLinear", .make = DequantizeLinear, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "DynamicQuantizeLinear", .make = DynamicQuantizeLinear},
-    OperatorRow{.op = "MatMulInteger", .make = MatMulInteger},
-    OperatorRow{.op = "QLinearConv", .make = QLinearConv},
-    OperatorRow{.op = "QLinearMatMul", .make = QLinearMatMul, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "QuantizeLinear", .make = QuantizeLinear, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "ConvInteger", .make = ConvInteger},
+    ReferenceRow{.op = "DequantizeLinear", .make = DequantizeLinear, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "DynamicQuantizeLinear", .make = DynamicQuantizeLinear},
+    ReferenceRow{.op = "MatMulInteger", .make = MatMulInteger},
+    ReferenceRow{.op = "QLinearConv", .make = QLinearConv},
+    ReferenceRow{.op = "QLinearMatMul", .make = QLinearMatMul, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "QuantizeLinear", .make = QuantizeLinear, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> QuantizeOperators() { return kQuantizeOperators; }
+std::span<const ReferenceRow> QuantizeOperators() { return kQuantizeOperators; }
 
 }  // namespace pt::reference

@@ -15,13 +15,13 @@ namespace {
 
 // count elements, each by `draw` of a RandomSource, rounded to the output's type.
 template <typename Draw>
-Result<Routine> Fill(Site& site, DataType type, std::vector<int64_t> dims, Draw draw) {
+Result<ReferenceRoutine> Fill(ReferenceSite& site, DataType type, std::vector<int64_t> dims, Draw draw) {
   const std::optional<int64_t> count = CheckedProduct(dims);
   PT_CHECK_OK(site.Out(0, type, std::move(dims)));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (kIsFloat<T>) {
-      return Routine{[seed, draw, count = *count](const Run& run) -> Status {
+      return ReferenceRoutine{[seed, draw, count = *count](const TensorCall& run) -> Status {
         RandomSource source(seed);
         for (int64_t i = 0; i < count; ++i) run.out<T>()[i] = ElementOf<T>(draw(source));
         return {};
@@ -31,20 +31,20 @@ Result<Routine> Fill(Site& site, DataType type, std::vector<int64_t> dims, Draw 
   });
 }
 
-Result<Routine> Uniform(Site& site, DataType type, std::vector<int64_t> dims) {
+Result<ReferenceRoutine> Uniform(ReferenceSite& site, DataType type, std::vector<int64_t> dims) {
   const double low = site.node.float_or("low", 0.0F), high = site.node.float_or("high", 1.0F);
   return Fill(site, type, std::move(dims), [=](RandomSource& source) { return low + (high - low) * source.Uniform(); });
 }
 
-Result<Routine> Normal(Site& site, DataType type, std::vector<int64_t> dims) {
+Result<ReferenceRoutine> Normal(ReferenceSite& site, DataType type, std::vector<int64_t> dims) {
   const double mean = site.node.float_or("mean", 0.0F), scale = site.node.float_or("scale", 1.0F);
   return Fill(site, type, std::move(dims), [=](RandomSource& source) { return mean + scale * source.Normal(); });
 }
 
-using Distribution = Result<Routine> (*)(Site&, DataType, std::vector<int64_t>);
+using Distribution = Result<ReferenceRoutine> (*)(ReferenceSite&, DataType, std::vector<int64_t>);
 
 template <Distribution distribution>
-Result<Routine> OfShape(Site& site) {
+Result<ReferenceRoutine> OfShape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(0, 0));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> shape, site.Ints(0, "shape"));
   if (!shape) return site.Invalid("no shape is given");
@@ -54,34 +54,35 @@ Result<Routine> OfShape(Site& site) {
 }
 
 template <Distribution distribution>
-Result<Routine> LikeInput(Site& site) {
+Result<ReferenceRoutine> LikeInput(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   return distribution(site, type, site.in[0].dims);
 }
 
 // 1 with the probability that the input says.
-Result<Routine> Bernoulli(Site& site) {
+Result<ReferenceRoutine> Bernoulli(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (kIsNumber<T>) {
-      return Routine{[seed, from = site.in[0].type, count = site.in[0].count()](const Run& run) -> Status {
-        RandomSource source(seed);
-        for (int64_t i = 0; i < count; ++i) {
-          const auto probability = LoadAs<double>(from, run.in<void>(0), i);
-          if (!(probability >= 0 && probability <= 1)) {
-            return MakeError(ErrorCode::kInvalidInput, "reference.probability",
-                             "Bernoulli: element " + std::to_string(i) + " is " + std::to_string(probability) +
-                                 ", not a probability");
-          }
-          run.out<T>()[i] = ElementOf<T>(source.Uniform() < probability ? 1.0 : 0.0);
-        }
-        return {};
-      }};
+      return ReferenceRoutine{
+          [seed, from = site.in[0].type, count = site.in[0].count()](const TensorCall& run) -> Status {
+            RandomSource source(seed);
+            for (int64_t i = 0; i < count; ++i) {
+              const auto probability = LoadAs<double>(from, run.in<void>(0), i);
+              if (!(probability >= 0 && probability <= 1)) {
+                return MakeError(ErrorCode::kInvalidInput, "reference.probability",
+                                 "Bernoulli: element " + std::to_string(i) + " is " + std::to_string(probability) +
+                                     ", not a probability");
+              }
+              run.out<T>()[i] = ElementOf<T>(source.Uniform() < probability ? 1.0 : 0.0);
+            }
+            return {};
+          }};
     }
     return UnsupportedType(site, type);
   });
@@ -105,7 +106,7 @@ bool SumProbabilities(DataType type, const void* logarithms, int64_t first, int6
 }
 
 // Classes drawn by logarithms of probabilities, which need not be normalised.
-Result<Routine> Multinomial(Site& site) {
+Result<ReferenceRoutine> Multinomial(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input does not have dims [batch, classes]");
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
@@ -115,9 +116,9 @@ Result<Routine> Multinomial(Site& site) {
   if (samples < 1) return site.Invalid("sample_size is " + std::to_string(samples) + "; expected at least 1");
   PT_CHECK_OK(site.Out(0, type, {batch, samples}));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
-  Routine routine;
+  ReferenceRoutine routine;
   routine.scratch_bytes = static_cast<uint64_t>(classes) * sizeof(double);
-  routine.run = [=, from = site.in[0].type](const Run& run) -> Status {
+  routine.run = [=, from = site.in[0].type](const TensorCall& run) -> Status {
     RandomSource source(seed);
     auto* sums = reinterpret_cast<double*>(run.scratch);
     for (int64_t b = 0; b < batch; ++b) {
@@ -140,16 +141,16 @@ Result<Routine> Multinomial(Site& site) {
 }
 
 constexpr std::array kRandomOperators = {
-    OperatorRow{.op = "Bernoulli", .make = Bernoulli},
-    OperatorRow{.op = "Multinomial", .make = Multinomial},
-    OperatorRow{.op = "RandomNormal", .make = OfShape<Normal>},
-    OperatorRow{.op = "RandomNormalLike", .make = LikeInput<Normal>},
-    OperatorRow{.op = "RandomUniform", .make = OfShape<Uniform>},
-    OperatorRow{.op = "RandomUniformLike", .make = LikeInput<Uniform>},
+    ReferenceRow{.op = "Bernoulli", .make = Bernoulli},
+    ReferenceRow{.op = "Multinomial", .make = Multinomial},
+    ReferenceRow{.op = "RandomNormal", .make = OfShape<Normal>},
+    ReferenceRow{.op = "RandomNormalLike", .make = LikeInput<Normal>},
+    ReferenceRow{.op = "RandomUniform", .make = OfShape<Uniform>},
+    ReferenceRow{.op = "RandomUniformLike", .make = LikeInput<Uniform>},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> RandomOperators() { return kRandomOperators; }
+std::span<const ReferenceRow> RandomOperators() { return kRandomOperators; }
 
 }  // namespace pt::reference

@@ -28,7 +28,7 @@ double RandomSource::Normal() {
   return factor * y;
 }
 
-Result<uint32_t> SeedOf(const Site& site) {
+Result<uint32_t> SeedOf(const ReferenceSite& site) {
   const Attribute* given = site.node.find("seed");
   if (given == nullptr) {
     std::string place = site.node.op;

@@ -26,6 +26,6 @@ class RandomSource {
 // The low 32 bits of the attribute "seed", truncated to an integer. Without it: one that depends on where the node
 // stands in the file (out of a function: in the graph), so that runs repeat and nodes differ. kInvalidInput when it is
 // no number of 64 bits.
-Result<uint32_t> SeedOf(const Site& site);
+Result<uint32_t> SeedOf(const ReferenceSite& site);
 
 }  // namespace pt::reference

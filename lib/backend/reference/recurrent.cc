@@ -98,7 +98,7 @@ struct Shape {
   int64_t state_row(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
 };
 
-Result<std::vector<Activation>> ActivationsOf(const Site& site, const RecurrenceNode& node,
+Result<std::vector<Activation>> ActivationsOf(const ReferenceSite& site, const RecurrenceNode& node,
                                               const std::vector<std::string>& defaults) {
   const int64_t directions = node.directions();
   std::vector<std::string> names = node.activations;
@@ -128,14 +128,14 @@ Result<std::vector<Activation>> ActivationsOf(const Site& site, const Recurrence
   return activations;
 }
 
-Status CheckOperand(const Site& site, size_t i, const std::vector<int64_t>& dims, const char* name) {
+Status CheckOperand(const ReferenceSite& site, size_t i, const std::vector<int64_t>& dims, const char* name) {
   PT_CHECK_OK(site.NeedDims(i, name, dims));
   if (!site.has(i)) return {};
   if (i != 4 && site.in[i].type != site.in[0].type) return site.Invalid("its inputs are of different types");
   return {};
 }
 
-Result<Shape> ReadShape(Site& site, Cell cell) {
+Result<Shape> ReadShape(ReferenceSite& site, Cell cell) {
   PT_CHECK_OK(site.NeedInputs(3, cell == Cell::kLstm ? 8 : 6));
   PT_ASSIGN(const RecurrenceNode node, OrInvalid(ReadRecurrence(site.node), site));
   Shape s;
@@ -202,7 +202,7 @@ class Recurrence {
     return bytes;
   }
 
-  Status operator()(const Run& run) const {
+  Status operator()(const TensorCall& run) const {
     uint64_t bytes = 0;
     const Buffers<T> memory = Place(run.scratch, bytes);
     for (int64_t b = 0; b < s_.batch && run.in<int32_t>(4) != nullptr; ++b) {
@@ -251,7 +251,7 @@ class Recurrence {
     });
   }
 
-  void RunDirection(const Run& run, const Buffers<T>& memory, const T* w, const T* r, int64_t d) const {
+  void RunDirection(const TensorCall& run, const Buffers<T>& memory, const T* w, const T* r, int64_t d) const {
     const int64_t rows = s_.gate_rows();
     // Rows of X are dense in time · batch (or batch · time): gates keep X's order.
     Multiply(run.team, run.in<T>(0), s_.time * s_.batch, s_.input, w, memory.gates);
@@ -294,14 +294,14 @@ class Recurrence {
     }
   }
 
-  int64_t LengthOf(const Run& run, int64_t b) const {
+  int64_t LengthOf(const TensorCall& run, int64_t b) const {
     return run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
   }
 
   int64_t RowIndex(int64_t t, int64_t b) const { return s_.batch_first ? b * s_.time + t : t * s_.batch + b; }
 
   // Wb + Rb, except GRU's hidden Rb when the reset comes after it.
-  void AddBias(const Run& run, T* gates, int64_t d) const {
+  void AddBias(const TensorCall& run, T* gates, int64_t d) const {
     const T* bias = run.in<T>(3);
     if (bias == nullptr) return;
     const int64_t rows = s_.gate_rows();
@@ -321,7 +321,7 @@ class Recurrence {
     return x < -limit ? -limit : x > limit ? limit : x;
   }
 
-  void UpdateCell(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+  void UpdateCell(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
     if (s_.cell == Cell::kRnn) {
       const Activation& f = s_.activations[static_cast<size_t>(d)];
@@ -333,7 +333,7 @@ class Recurrence {
     }
   }
 
-  void UpdateLstm(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+  void UpdateLstm(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
     const Activation& f = s_.activations[static_cast<size_t>(3 * d)];
     const Activation& g = s_.activations[static_cast<size_t>(3 * d + 1)];
@@ -352,7 +352,7 @@ class Recurrence {
   }
 
   // With the reset applied before the product, the hidden gate waits for r ∘ h: kept in c until FinishGru.
-  void UpdateGru(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+  void UpdateGru(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
     const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
     const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
@@ -369,7 +369,8 @@ class Recurrence {
     }
   }
 
-  void FinishGru(const Run& run, const Buffers<T>& memory, const T* r, int64_t d, int64_t step, bool reverse) const {
+  void FinishGru(const TensorCall& run, const Buffers<T>& memory, const T* r, int64_t d, int64_t step,
+                 bool reverse) const {
     const int64_t n = s_.hidden, rows = s_.gate_rows();
     const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
     const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
@@ -397,11 +398,11 @@ class Recurrence {
 };
 
 template <Cell cell>
-Result<Routine> Recurrent(Site& site) {
+Result<ReferenceRoutine> Recurrent(ReferenceSite& site) {
   PT_ASSIGN(const Shape shape, ReadShape(site, cell));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     Recurrence<T> recurrence(shape);
-    Routine routine;
+    ReferenceRoutine routine;
     routine.scratch_bytes = recurrence.scratch_bytes();
     routine.run = std::move(recurrence);
     return routine;
@@ -409,13 +410,13 @@ Result<Routine> Recurrent(Site& site) {
 }
 
 constexpr std::array kRecurrentOperators = {
-    OperatorRow{.op = "GRU", .make = Recurrent<Cell::kGru>, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "LSTM", .make = Recurrent<Cell::kLstm>, .feeding = Feeding::kWidened, .since = 7},
-    OperatorRow{.op = "RNN", .make = Recurrent<Cell::kRnn>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "GRU", .make = Recurrent<Cell::kGru>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "LSTM", .make = Recurrent<Cell::kLstm>, .feeding = Feeding::kWidened, .since = 7},
+    ReferenceRow{.op = "RNN", .make = Recurrent<Cell::kRnn>, .feeding = Feeding::kWidened, .since = 7},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> RecurrentOperators() { return kRecurrentOperators; }
+std::span<const ReferenceRow> RecurrentOperators() { return kRecurrentOperators; }
 
 }  // namespace pt::reference

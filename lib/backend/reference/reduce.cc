@@ -80,7 +80,7 @@ struct Reduction {
   int64_t axis_count = 0;
 
   // The axes of this run; false where they do not give the planned output.
-  bool Find(const Run& run, Axes& found) const {
+  bool Find(const TensorCall& run, Axes& found) const {
     if (!in_run) {
       found = axes;
       return true;
@@ -93,7 +93,7 @@ struct Reduction {
   }
 };
 
-Result<Reduction> ReadReduction(Site& site) {
+Result<Reduction> ReadReduction(ReferenceSite& site) {
   Reduction reduction;
   reduction.in = site.in[0].dims;
   reduction.keep = KeepsReducedDims(site.node);
@@ -213,8 +213,8 @@ void AccumulateInto(const void* from, const Walk& reduced, void* out) {
   *static_cast<T*>(out) = accumulator.Get(reduced.count);
 }
 
-Routine ReduceRoutine(Reduction reduction, ReduceOne reduce_one, int64_t bytes) {
-  return {[reduction = std::move(reduction), reduce_one, bytes](const Run& run) -> Status {
+ReferenceRoutine ReduceRoutine(Reduction reduction, ReduceOne reduce_one, int64_t bytes) {
+  return {[reduction = std::move(reduction), reduce_one, bytes](const TensorCall& run) -> Status {
     Axes axes;
     if (!reduction.Find(run, axes)) {
       return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a reduction's axes are not the ones planned for");
@@ -230,7 +230,7 @@ Routine ReduceRoutine(Reduction reduction, ReduceOne reduce_one, int64_t bytes) 
 }
 
 template <template <typename> typename Accumulator>
-Result<Routine> Reduce(Site& site) {
+Result<ReferenceRoutine> Reduce(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (site.in[0].type == DataType::kBool) {
@@ -238,7 +238,7 @@ Result<Routine> Reduce(Site& site) {
       return ReduceRoutine(reduction, AccumulateInto<uint8_t, Accumulator<uint8_t>>, 1);
     }
   }
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReduceRoutine(reduction, AccumulateInto<T, Accumulator<T>>, sizeof(T));
   });
 }
@@ -247,7 +247,7 @@ Result<Routine> Reduce(Site& site) {
 struct Line {
   int64_t outer = 1, n = 1, inner = 1;
 };
-Line LineAlong(const Site& site, size_t axis) {
+Line LineAlong(const ReferenceSite& site, size_t axis) {
   Line line;
   for (size_t d = 0; d < site.in[0].dims.size(); ++d) {
     (d < axis ? line.outer : d == axis ? line.n : line.inner) *= site.in[0].dims[d];
@@ -256,7 +256,7 @@ Line LineAlong(const Site& site, size_t axis) {
 }
 
 template <bool most>
-Result<Routine> ArgReduce(Site& site) {
+Result<ReferenceRoutine> ArgReduce(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const ArgReductionNode arg,
             OrInvalid(ReadArgReduction(site.node, site.opset, site.in[0].dims.size()), site));
@@ -270,8 +270,8 @@ Result<Routine> ArgReduce(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, DataType::kInt64, dims));
   const bool last = arg.takes_last;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[line, last](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[line, last](const TensorCall& run) -> Status {
       ParallelRanges(run.team, line.outer * line.inner, static_cast<double>(line.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const T* in = run.in<T>(0) + i / line.inner * line.inner * line.n + i % line.inner;
@@ -291,7 +291,7 @@ Result<Routine> ArgReduce(Site& site) {
 
 // CumSum and CumProd: combine(what came before, the next element), beginning with `neutral`.
 template <int neutral, typename Combine>
-Result<Routine> Cumulate(Site& site) {
+Result<ReferenceRoutine> Cumulate(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
@@ -299,8 +299,8 @@ Result<Routine> Cumulate(Site& site) {
   std::vector<Line> lines;  // along each axis: the axis may be known only at run time
   for (size_t d = 0; d < site.in[0].dims.size(); ++d) lines.push_back(LineAlong(site, d));
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       const auto rank = static_cast<int64_t>(lines.size());
       const int64_t given = Indices{run.in<void>(1), wide}[0], axis = given < 0 ? given + rank : given;
       if (axis < 0 || axis >= rank) {
@@ -324,14 +324,14 @@ Result<Routine> Cumulate(Site& site) {
   });
 }
 
-constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
+constexpr ReferenceRow Row(std::string_view op, Result<ReferenceRoutine> (*make)(ReferenceSite&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened};
 }
 
 constexpr std::array kReduceOperators = {
     Row("ArgMax", ArgReduce<true>),
     Row("ArgMin", ArgReduce<false>),
-    OperatorRow{.op = "CumProd", .make = Cumulate<1, std::multiplies<>>, .feeding = Feeding::kWidened, .since = 26},
+    ReferenceRow{.op = "CumProd", .make = Cumulate<1, std::multiplies<>>, .feeding = Feeding::kWidened, .since = 26},
     Row("CumSum", Cumulate<0, std::plus<>>),
     Row("ReduceL1", Reduce<L1>),
     Row("ReduceL2", Reduce<L2>),
@@ -347,6 +347,6 @@ constexpr std::array kReduceOperators = {
 
 }  // namespace
 
-std::span<const OperatorRow> ReduceOperators() { return kReduceOperators; }
+std::span<const ReferenceRow> ReduceOperators() { return kReduceOperators; }
 
 }  // namespace pt::reference

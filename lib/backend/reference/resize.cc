@@ -148,12 +148,12 @@ void PlanPasses(ResizePlan& plan, const Target* known) {
 }
 
 template <typename T>
-Routine ResizeRoutine(ResizePlan plan) {
+ReferenceRoutine ResizeRoutine(ResizePlan plan) {
   using W = std::conditional_t<std::is_same_v<T, float>, float, double>;
-  Routine routine;
+  ReferenceRoutine routine;
   const uint64_t half = (static_cast<uint64_t>(plan.largest) * sizeof(W) + 63) / 64 * 64;
   routine.scratch_bytes = plan.table_bytes + 2 * half;
-  routine.run = [plan = std::move(plan), half](const Run& run) -> Status {
+  routine.run = [plan = std::move(plan), half](const TensorCall& run) -> Status {
     std::array<const void*, 3> data{};
     for (size_t k = 0; k < data.size(); ++k) {
       if (plan.inputs[k] >= 0) data[k] = run.in<void>(static_cast<size_t>(plan.inputs[k]));
@@ -193,7 +193,7 @@ Routine ResizeRoutine(ResizePlan plan) {
 }
 
 // *known is false when one of the inputs that say the size is known only in the run.
-Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
+Result<ResizePlan> ReadPlan(const ReferenceSite& site, bool* known) {
   ResizePlan plan;
   plan.in = site.in[0].dims;
   Result<ResizeNode> node = ReadResizeNode(site.node, site.opset, plan.in.size());
@@ -218,7 +218,7 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
   return plan;
 }
 
-Result<Routine> Resize(Site& site) {
+Result<ReferenceRoutine> Resize(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
   for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedLoadable(site, i));
   bool known = true;
@@ -241,16 +241,16 @@ Result<Routine> Resize(Site& site) {
   }
   PlanPasses(plan, known ? &target : nullptr);
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Routine> { return ResizeRoutine<T>(std::move(plan)); });
+                      [&]<typename T>() -> Result<ReferenceRoutine> { return ResizeRoutine<T>(std::move(plan)); });
 }
 
 constexpr std::array kResizeOperators = {
-    OperatorRow{.op = "Resize", .make = Resize, .feeding = Feeding::kWidened, .since = 10},
-    OperatorRow{.op = "Upsample", .make = Resize, .feeding = Feeding::kWidened, .until = 9},
+    ReferenceRow{.op = "Resize", .make = Resize, .feeding = Feeding::kWidened, .since = 10},
+    ReferenceRow{.op = "Upsample", .make = Resize, .feeding = Feeding::kWidened, .until = 9},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ResizeOperators() { return kResizeOperators; }
+std::span<const ReferenceRow> ResizeOperators() { return kResizeOperators; }
 
 }  // namespace pt::reference

@@ -180,7 +180,7 @@ bool IsPreparedInRun(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (IsControlFlow(node) || IsUnsized(graph, node.inputs) || IsUnsized(graph, node.outputs)) return true;
   if (TakesData(graph, id) || LacksSizes(graph, node)) return true;
-  const OperatorRow* row = FindOperator(node, OpsetOf(graph, node));
+  const ReferenceRow* row = FindOperator(node, OpsetOf(graph, node));
   for (size_t i = 0; row != nullptr && i < std::min<size_t>(node.inputs.size(), 32); ++i) {
     const ValueId input = node.inputs[i];
     if ((row->by_content >> i & 1) != 0 && input.valid() && !graph.value(input).is_constant()) return true;

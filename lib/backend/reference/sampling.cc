@@ -122,7 +122,7 @@ double Sample(const T* image, const std::array<Taps, kMostDims>& taps, size_t ra
   return sum;
 }
 
-Result<Grid> ReadGrid(Site& site) {
+Result<Grid> ReadGrid(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>&x = site.in[0].dims, &g = site.in[1].dims;
   if (x.size() < 3 || x.size() != g.size()) return site.Invalid("input and grid need the same rank of at least 3");
@@ -153,11 +153,11 @@ Result<Grid> ReadGrid(Site& site) {
   return grid;
 }
 
-Result<Routine> GridSample(Site& site) {
+Result<ReferenceRoutine> GridSample(ReferenceSite& site) {
   PT_ASSIGN(const Grid grid, ReadGrid(site));
   const DataType grid_type = site.in[1].type;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       ParallelRanges(
           run.team, grid.batch * grid.positions, 30.0 * static_cast<double>(grid.channels),
           [&](int64_t begin, int64_t end) {
@@ -181,7 +181,7 @@ Result<Routine> GridSample(Site& site) {
 }
 
 // theta [n, d, d + 1] applied to the normalised coordinates of an image of `size`.
-Result<Routine> AffineGrid(Site& site) {
+Result<ReferenceRoutine> AffineGrid(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> size;
   const std::vector<int64_t>& theta = site.in[0].dims;
@@ -208,8 +208,8 @@ Result<Routine> AffineGrid(Site& site) {
   const bool align = site.node.int_or("align_corners", 0) != 0;
   int64_t positions = 1;
   for (size_t d = 0; d < rank; ++d) positions *= size[d + 2];
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (size_t d = 0; d < size.size(); ++d) {
         if (d != 1 && run.in<int64_t>(1)[d] != size[d]) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape",
@@ -304,7 +304,7 @@ void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
   }
 }
 
-Result<Routine> RoiAlign(Site& site) {
+Result<ReferenceRoutine> RoiAlign(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   if (x.size() != 4 || site.in[1].rank() != 2 || site.in[1].dims[1] != 4 || site.in[1].type != site.in[0].type)
@@ -321,8 +321,8 @@ Result<Routine> RoiAlign(Site& site) {
   if (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{r.rois})
     return site.Invalid("the batch indices are not one int64 a region");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {r.rois, r.channels, r.out_height, r.out_width}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[r](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[r](const TensorCall& run) -> Status {
       for (int64_t i = 0; i < r.rois; ++i) {
         const int64_t b = run.in<int64_t>(2)[i];
         if (b < 0 || b >= r.batch)
@@ -370,7 +370,7 @@ T Largest(const T* plane, int64_t width, Range rows, Range columns) {
   return most;
 }
 
-Result<Routine> MaxRoiPool(Site& site) {
+Result<ReferenceRoutine> MaxRoiPool(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t> x = site.in[0].dims, regions = site.in[1].dims;
   if (x.size() != 4 || regions.size() != 2 || regions[1] != 5 || site.in[1].type != site.in[0].type) {
@@ -378,8 +378,8 @@ Result<Routine> MaxRoiPool(Site& site) {
   }
   PT_ASSIGN(const MaxRoiPoolNode node, OrInvalid(ReadMaxRoiPool(site.node), site));
   PT_CHECK_OK(site.Out(0, site.in[0].type, {regions[0], x[1], node.rows, node.columns}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[x, regions, node](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[x, regions, node](const TensorCall& run) -> Status {
       const T* const given = run.in<T>(1);
       for (int64_t r = 0; r < regions[0]; ++r) {
         if (const T entry = given[5 * r]; !(entry > -1 && entry < static_cast<T>(x[0]))) {
@@ -407,14 +407,14 @@ Result<Routine> MaxRoiPool(Site& site) {
 }
 
 constexpr std::array kSamplingOperators = {
-    OperatorRow{.op = "AffineGrid", .make = AffineGrid, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "GridSample", .make = GridSample, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "MaxRoiPool", .make = MaxRoiPool, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "RoiAlign", .make = RoiAlign, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "AffineGrid", .make = AffineGrid, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "GridSample", .make = GridSample, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "MaxRoiPool", .make = MaxRoiPool, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "RoiAlign", .make = RoiAlign, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SamplingOperators() { return kSamplingOperators; }
+std::span<const ReferenceRow> SamplingOperators() { return kSamplingOperators; }
 
 }  // namespace pt::reference

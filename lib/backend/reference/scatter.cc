@@ -51,7 +51,7 @@ Error OutOfRange(std::string_view op, int64_t index, int64_t dim) {
       std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
 }
 
-Status CheckScatter(Site& site) {
+Status CheckScatter(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are not integers");
   if (site.in[2].type != site.in[0].type) return site.Invalid("data and updates are of different types");
@@ -60,20 +60,20 @@ Status CheckScatter(Site& site) {
 
 // make.operator()<T>(reduction): by size where elements are only moved, else by number type.
 template <typename F>
-Result<Routine> VisitReduction(const Site& site, F&& make) {
+Result<ReferenceRoutine> VisitReduction(const ReferenceSite& site, F&& make) {
   PT_ASSIGN(const ScatterReduction reduction, OrInvalid(ReadScatterReduction(site.node), site));
   if (reduction == ScatterReduction::kNone) {
     return VisitSizes(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
+                      [&]<typename T>() -> Result<ReferenceRoutine> { return make.template operator()<T>(reduction); });
   }
   const DataType type = site.in[0].type;
   if (type == DataType::kFloat16) return make.template operator()<Half>(reduction);
   if (type == DataType::kBfloat16) return make.template operator()<Bfloat16>(reduction);
   return VisitNumbers(site, type,
-                      [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
+                      [&]<typename T>() -> Result<ReferenceRoutine> { return make.template operator()<T>(reduction); });
 }
 
-Result<Routine> ScatterElements(Site& site) {
+Result<ReferenceRoutine> ScatterElements(ReferenceSite& site) {
   PT_CHECK_OK(CheckScatter(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -83,9 +83,9 @@ Result<Routine> ScatterElements(Site& site) {
     if (d != static_cast<size_t>(axis) && where[d] > in[d]) return site.Invalid("the indices are larger than the data");
   }
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<Routine> {
-    return Routine{[=, count = site.in[0].count(), updates = site.in[1].count(), strides = DenseStrides(in),
-                    dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
+  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[0].count(), updates = site.in[1].count(), strides = DenseStrides(in),
+                             dim = in[static_cast<size_t>(axis)]](const TensorCall& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
       const Indices indices{run.in<void>(1), wide};
@@ -104,7 +104,7 @@ Result<Routine> ScatterElements(Site& site) {
   });
 }
 
-Result<Routine> ScatterNd(Site& site) {
+Result<ReferenceRoutine> ScatterNd(ReferenceSite& site) {
   PT_CHECK_OK(CheckScatter(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -117,8 +117,8 @@ Result<Routine> ScatterNd(Site& site) {
   for (size_t d = depth; d < in.size(); ++d) inner *= in[d];
   for (size_t d = 0; d + 1 < where.size(); ++d) tuples *= where[d];
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<Routine> {
-    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
       const Indices indices{run.in<void>(1), wide};
@@ -137,13 +137,13 @@ Result<Routine> ScatterNd(Site& site) {
 }
 
 constexpr std::array kScatterOperators = {
-    OperatorRow{.op = "Scatter", .make = ScatterElements},
-    OperatorRow{.op = "ScatterElements", .make = ScatterElements},
-    OperatorRow{.op = "ScatterND", .make = ScatterNd},
+    ReferenceRow{.op = "Scatter", .make = ScatterElements},
+    ReferenceRow{.op = "ScatterElements", .make = ScatterElements},
+    ReferenceRow{.op = "ScatterND", .make = ScatterNd},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ScatterOperators() { return kScatterOperators; }
+std::span<const ReferenceRow> ScatterOperators() { return kScatterOperators; }
 
 }  // namespace pt::reference

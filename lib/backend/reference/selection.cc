@@ -13,7 +13,7 @@ namespace pt::reference {
 namespace {
 
 // Which elements of the constant are not 0, in row-major order.
-Result<std::vector<int64_t>> FindNonZero(const Site& site, const TensorFacts& in) {
+Result<std::vector<int64_t>> FindNonZero(const ReferenceSite& site, const TensorFacts& in) {
   std::vector<int64_t> found;
   const auto find = [&](const auto* data, auto is_on) {
     for (int64_t i = 0; i < in.count(); ++i) {
@@ -36,7 +36,7 @@ Result<std::vector<int64_t>> FindNonZero(const Site& site, const TensorFacts& in
 }
 
 // Indices of the elements that are not 0, one row a dim, in row-major order: of a scalar no rows, unlike in numpy.
-Result<Routine> NonZero(Site& site) {
+Result<ReferenceRoutine> NonZero(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.NeedContent(0));
   const TensorFacts& in = site.in[0];
@@ -44,17 +44,18 @@ Result<Routine> NonZero(Site& site) {
   const std::vector<int64_t>& dims = in.dims;
   const auto count = static_cast<int64_t>(found.size());
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(dims.size()), count}));
-  return Routine{[found = std::move(found), dims, strides = DenseStrides(dims)](const Run& run) -> Status {
-    int64_t* to = run.out<int64_t>();
-    for (size_t d = 0; d < dims.size(); ++d) {
-      for (const int64_t at : found) *to++ = at / strides[d] % dims[d];
-    }
-    return {};
-  }};
+  return ReferenceRoutine{
+      [found = std::move(found), dims, strides = DenseStrides(dims)](const TensorCall& run) -> Status {
+        int64_t* to = run.out<int64_t>();
+        for (size_t d = 0; d < dims.size(); ++d) {
+          for (const int64_t at : found) *to++ = at / strides[d] % dims[d];
+        }
+        return {};
+      }};
 }
 
 // The slices along an axis, or the elements of the flat input, that the condition is true for.
-Result<Routine> Compress(Site& site) {
+Result<ReferenceRoutine> Compress(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.NeedContent(1));
   const TensorFacts& in = site.in[0];
@@ -79,8 +80,8 @@ Result<Routine> Compress(Site& site) {
   PT_CHECK_OK(site.Out(0, in.type, out));
   int64_t outer = 1, inner = 1;
   for (size_t d = 0; d < in.dims.size() && !flat; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : in.dims[d];
-  return VisitSizes(site, in.type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitSizes(site, in.type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       T* to = run.out<T>();
       for (int64_t o = 0; o < outer; ++o) {
         for (const int64_t at : kept) {
@@ -94,12 +95,12 @@ Result<Routine> Compress(Site& site) {
 }
 
 constexpr std::array kSelectionOperators = {
-    OperatorRow{.op = "Compress", .make = Compress, .since = 9, .by_content = Inputs({1})},
-    OperatorRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .by_content = Inputs({0})},
+    ReferenceRow{.op = "Compress", .make = Compress, .since = 9, .by_content = Inputs({1})},
+    ReferenceRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .by_content = Inputs({0})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SelectionOperators() { return kSelectionOperators; }
+std::span<const ReferenceRow> SelectionOperators() { return kSelectionOperators; }
 
 }  // namespace pt::reference

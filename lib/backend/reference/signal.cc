@@ -15,7 +15,7 @@ namespace {
 
 // DFT along one axis of [..., n, ..., 1 or 2]; the last dim holds real and imaginary part. Of a real signal's transform
 // the upper half mirrors the lower: onesided leaves it out, or takes it as left out when inverse.
-Result<Routine> Dft(Site& site) {
+Result<ReferenceRoutine> Dft(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
@@ -42,8 +42,8 @@ Result<Routine> Dft(Site& site) {
   int64_t inner = 1, outer = 1;
   for (size_t d = 0; d + 1 < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
   const int64_t samples = std::min(to_real ? n / 2 + 1 : n, in[at]), held = in[at], parts = in.back(), bins = out[at];
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       ParallelRanges(
           run.team, outer * inner * bins, static_cast<double>(samples) * 20, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
@@ -77,7 +77,7 @@ Result<Routine> Dft(Site& site) {
 }
 
 // Windowed transforms of frames of a signal [batch, length, 1 or 2].
-Result<Routine> Stft(Site& site) {
+Result<ReferenceRoutine> Stft(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2 || in.size() > 3 || (in.size() == 3 && in[2] != 1 && in[2] != 2))
@@ -93,8 +93,8 @@ Result<Routine> Stft(Site& site) {
   const int64_t parts = in.size() == 3 ? in[2] : 1, frames = *fitting;
   const int64_t bins = BinsOf(n, site.node.int_or("onesided", 1) != 0);
   PT_CHECK_OK(site.Out(0, site.in[0].type, {in[0], frames, bins, 2}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, batch = in[0], length = in[1]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, batch = in[0], length = in[1]](const TensorCall& run) -> Status {
       ParallelRanges(run.team, batch * frames * bins, static_cast<double>(n) * 20, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t k = i % bins, frame = i / bins % frames, b = i / bins / frames;
@@ -136,7 +136,7 @@ double MelOfHertz(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double HertzOfMel(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
 
 // The five scalars of the node, checked on their own.
-Result<std::array<double, 5>> ReadMelScalars(const Site& site) {
+Result<std::array<double, 5>> ReadMelScalars(const ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(5, 5));
   std::array<double, 5> given{};
   for (size_t i = 0; i < given.size(); ++i) {
@@ -165,7 +165,7 @@ std::vector<int64_t> MelEdges(const std::array<double, 5>& scalars) {
   return edges;
 }
 
-Result<Routine> MelWeightMatrix(Site& site) {
+Result<ReferenceRoutine> MelWeightMatrix(ReferenceSite& site) {
   PT_ASSIGN(const auto scalars, ReadMelScalars(site));
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "output_datatype", DataType::kFloat32), site));
   MelFilters filters{static_cast<int64_t>(scalars[1]) / 2 + 1, static_cast<int64_t>(scalars[0]), {}};
@@ -176,9 +176,9 @@ Result<Routine> MelWeightMatrix(Site& site) {
     return site.Invalid("the upper edge lies beyond the spectrum of " + std::to_string(filters.spectrum_bins) +
                         " bins");
   }
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (kIsNumber<T>) {
-      return Routine{[filters = std::move(filters)](const Run& run) -> Status {
+      return ReferenceRoutine{[filters = std::move(filters)](const TensorCall& run) -> Status {
         T* to = run.out<T>();
         for (int64_t bin = 0; bin < filters.spectrum_bins; ++bin) {
           for (int64_t mel = 0; mel < filters.mel_bins; ++mel) *to++ = ElementOf<T>(filters.At(bin, mel));
@@ -191,13 +191,13 @@ Result<Routine> MelWeightMatrix(Site& site) {
 }
 
 constexpr std::array kSignalOperators = {
-    OperatorRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 2})},
-    OperatorRow{.op = "MelWeightMatrix", .make = MelWeightMatrix, .by_content = Inputs({0, 1, 2, 3, 4})},
-    OperatorRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 3})},
+    ReferenceRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 2})},
+    ReferenceRow{.op = "MelWeightMatrix", .make = MelWeightMatrix, .by_content = Inputs({0, 1, 2, 3, 4})},
+    ReferenceRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 3})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SignalOperators() { return kSignalOperators; }
+std::span<const ReferenceRow> SignalOperators() { return kSignalOperators; }
 
 }  // namespace pt::reference

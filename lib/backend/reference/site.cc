@@ -9,7 +9,7 @@ namespace pt::reference {
 
 int64_t TensorFacts::count() const { return CheckedProduct(dims).value_or(0); }
 
-Status Site::Out(size_t i, DataType type, std::vector<int64_t> dims) {
+Status ReferenceSite::Out(size_t i, DataType type, std::vector<int64_t> dims) {
   if (i >= out.size() || (out[i].settled && !out[i].present())) return {};  // nobody asked for it
   TensorFacts& operand = out[i];
   if (dims.size() > kMaxRank) return Unsupported("has an output of rank " + std::to_string(dims.size()));
@@ -36,22 +36,22 @@ Status Site::Out(size_t i, DataType type, std::vector<int64_t> dims) {
                  ToString(StaticType(operand.type, operand.dims)));
 }
 
-Status Site::OutFromGraph(size_t i, DataType type, int64_t rank) const {
+Status ReferenceSite::OutFromGraph(size_t i, DataType type, int64_t rank) const {
   if (i >= out.size() || (out[i].settled && !out[i].present())) return {};
   if (!out[i].settled) return Unsupported("has an output whose size is known only at run time");
   if (out[i].type == type && out[i].rank() == rank) return {};
   return Invalid("output " + std::to_string(i) + " is not what the graph says");
 }
 
-Error Site::Unsupported(std::string why) const {
+Error ReferenceSite::Unsupported(std::string why) const {
   return MakeError(ErrorCode::kUnsupported, "reference.unsupported", node.op + " " + why);
 }
 
-Error Site::Invalid(std::string why) const {
+Error ReferenceSite::Invalid(std::string why) const {
   return MakeError(ErrorCode::kInvalidInput, "reference.invalid", node.op + ": " + why);
 }
 
-Status Site::NeedInputs(size_t at_least, size_t at_most) const {
+Status ReferenceSite::NeedInputs(size_t at_least, size_t at_most) const {
   if (in.size() > at_most)
     return Invalid("has " + std::to_string(in.size()) + " inputs, at most " + std::to_string(at_most) + " are known");
   for (size_t i = 0; i < at_least; ++i) {
@@ -60,20 +60,20 @@ Status Site::NeedInputs(size_t at_least, size_t at_most) const {
   return {};
 }
 
-Status Site::NeedDims(size_t i, std::string_view what, const std::vector<int64_t>& dims) const {
+Status ReferenceSite::NeedDims(size_t i, std::string_view what, const std::vector<int64_t>& dims) const {
   if (!has(i) || in[i].dims == dims) return {};
   return Invalid("dims " + DimsText(in[i].dims) + " of " + std::string(what) + " are wrong; expected " +
                  DimsText(dims));
 }
 
-Result<int64_t> Site::Axis(int64_t axis, int64_t rank) const {
+Result<int64_t> ReferenceSite::Axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank) {
     return Invalid("axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
   }
   return axis < 0 ? axis + rank : axis;
 }
 
-Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string_view attribute) const {
+Result<std::optional<std::vector<int64_t>>> ReferenceSite::Ints(size_t input, std::string_view attribute) const {
   if (has(input)) {
     if (!in[input].constant) {
       return Unsupported("takes \"" + std::string(attribute) + "\" from a value known only at run time");
@@ -89,7 +89,7 @@ Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string
   return std::optional<std::vector<int64_t>>();
 }
 
-Result<std::optional<double>> Site::Scalar(size_t input) const {
+Result<std::optional<double>> ReferenceSite::Scalar(size_t input) const {
   if (!has(input)) return std::optional<double>();
   if (!in[input].constant) return Unsupported("takes a parameter known only at run time");
   const Tensor& tensor = *in[input].constant;
@@ -99,7 +99,7 @@ Result<std::optional<double>> Site::Scalar(size_t input) const {
   return std::optional<double>(LoadAs<double>(tensor.type(), tensor.bytes().data(), 0));
 }
 
-Status Site::NeedContent(size_t i) const {
+Status ReferenceSite::NeedContent(size_t i) const {
   if (is_constant(i)) return {};
   return Unsupported("has an output whose size is known only at run time");
 }

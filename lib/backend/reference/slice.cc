@@ -68,7 +68,7 @@ struct SliceLists {
   std::array<List, 4> lists;  // starts, ends, axes, steps
 };
 
-Status CheckSliceInputs(const Site& site) {
+Status CheckSliceInputs(const ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 5));
   for (size_t i = 1; i < site.in.size(); ++i) {
     if (!site.has(i)) continue;
@@ -79,7 +79,7 @@ Status CheckSliceInputs(const Site& site) {
   return {};
 }
 
-Result<Routine> SliceByInputs(Site& site) {
+Result<ReferenceRoutine> SliceByInputs(ReferenceSite& site) {
   PT_CHECK_OK(CheckSliceInputs(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t count = site.in[1].dims[0];
@@ -106,16 +106,17 @@ Result<Routine> SliceByInputs(Site& site) {
       return site.Invalid("an axis or step makes no sense");
     PT_CHECK_OK(
         site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
-    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-      return Routine{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
+    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+      return ReferenceRoutine{[read = ReadOf(plan, DenseStrides(in))](const TensorCall& run) -> Status {
         read.Copy(run.in<T>(0), run.out<T>(), run.team);
         return {};
       }};
     });
   }
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, strides = DenseStrides(in), expected = site.out[0].dims](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, strides = DenseStrides(in),
+                             expected = site.out[0].dims](const TensorCall& run) -> Status {
       const SliceLists l = lists_at([&](size_t i) { return run.in<void>(i); });
       SlicePlan plan;
       if (!PlanSlice(in, l.lists[0], l.lists[1], l.lists[2], l.lists[3], plan) ||
@@ -128,7 +129,7 @@ Result<Routine> SliceByInputs(Site& site) {
   });
 }
 
-Result<Routine> SliceByAttributes(Site& site) {
+Result<ReferenceRoutine> SliceByAttributes(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t> starts = site.node.ints_or("starts", {}), ends = site.node.ints_or("ends", {}),
                              axes = site.node.ints_or("axes", {});
@@ -141,15 +142,17 @@ Result<Routine> SliceByAttributes(Site& site) {
     return site.Invalid("an axis makes no sense");
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_CHECK_OK(site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[read = ReadOf(plan, DenseStrides(in))](const TensorCall& run) -> Status {
       read.Copy(run.in<T>(0), run.out<T>(), run.team);
       return {};
     }};
   });
 }
 
-Result<Routine> Slice(Site& site) { return site.opset < 10 ? SliceByAttributes(site) : SliceByInputs(site); }
+Result<ReferenceRoutine> Slice(ReferenceSite& site) {
+  return site.opset < 10 ? SliceByAttributes(site) : SliceByInputs(site);
+}
 
 // The input index that output index `i` of a padded dim shows; -1: the constant.
 int64_t PaddedFrom(PadMode mode, int64_t i, int64_t pad_begin, int64_t dim) {
@@ -203,7 +206,7 @@ bool SpreadPads(const PadPlan& plan, const Indices& pads, const Indices& axes, s
 }
 
 template <typename T>
-void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, const Run& run, int64_t* table) {
+void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, const TensorCall& run, int64_t* table) {
   // table: for each dim its output indices' input offsets, -1 for the constant.
   const size_t rank = plan.in.size();
   std::array<const int64_t*, kMaxRank> tables{};
@@ -236,7 +239,7 @@ void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, con
   });
 }
 
-Result<PadPlan> ReadPad(const Site& site) {
+Result<PadPlan> ReadPad(const ReferenceSite& site) {
   PadPlan plan;
   plan.in = site.in[0].dims;
   plan.strides = DenseStrides(plan.in);
@@ -257,7 +260,7 @@ Result<PadPlan> ReadPad(const Site& site) {
 }
 
 // Pads known before the run settle the output; those known only in the run must agree with it.
-Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
+Status SettlePadded(ReferenceSite& site, PadPlan& plan, const Indices* pads) {
   if (pads == nullptr) {
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
     plan.out = site.out[0].dims;
@@ -276,7 +279,7 @@ Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
   return site.Out(0, site.in[0].type, plan.out);
 }
 
-Result<Routine> Pad(Site& site) {
+Result<ReferenceRoutine> Pad(ReferenceSite& site) {
   const bool by_attribute = site.opset < 11;
   PT_CHECK_OK(site.NeedInputs(by_attribute ? 1 : 2, 4));
   PT_ASSIGN(PadPlan plan, ReadPad(site));
@@ -294,16 +297,16 @@ Result<Routine> Pad(Site& site) {
   int64_t table = 0;
   for (int64_t dim : plan.out) table += dim;
   const float value = ReadPadValue(site.node);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     T attribute_fill{};
     if constexpr (sizeof(T) == 4) {
       if (site.in[0].type == DataType::kFloat32) attribute_fill = std::bit_cast<T>(value);
     } else if (by_attribute && value != 0) {
       return site.Unsupported("with a value is supported for float32 only in old opsets");
     }
-    Routine routine;
+    ReferenceRoutine routine;
     routine.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
-    routine.run = [=](const Run& run) -> Status {
+    routine.run = [=](const TensorCall& run) -> Status {
       std::array<int64_t, kMaxRank> pad_begin{}, pad_end{};
       const Indices pads = by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide};
       if (!SpreadPads(plan, pads, {run.in<void>(3), wide_axes}, pad_begin, pad_end) || !plan.fits(pad_begin, pad_end)) {
@@ -318,12 +321,12 @@ Result<Routine> Pad(Site& site) {
 }
 
 constexpr std::array kSliceOperators = {
-    OperatorRow{.op = "Pad", .make = Pad, .since = 2},
-    OperatorRow{.op = "Slice", .make = Slice},
+    ReferenceRow{.op = "Pad", .make = Pad, .since = 2},
+    ReferenceRow{.op = "Slice", .make = Slice},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SliceOperators() { return kSliceOperators; }
+std::span<const ReferenceRow> SliceOperators() { return kSliceOperators; }
 
 }  // namespace pt::reference

@@ -18,7 +18,7 @@ bool AllWithin(const std::vector<int64_t>& values, int64_t least) {
 
 }  // namespace
 
-Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
+Result<SlidingWindow> ReadWindow(const ReferenceSite& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
   const size_t rank = in.size();
   PT_ASSIGN(const WindowNode node, OrInvalid(ReadWindowNode(site.node, rank), site));
   if (kernel.size() != rank)

@@ -10,7 +10,7 @@ struct SlidingWindow {
 };
 
 // Reads strides, dilations, pads, auto_pad and ceil_mode for a window of dims `kernel` over spatial dims `in`.
-Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel);
+Result<SlidingWindow> ReadWindow(const ReferenceSite& site, std::vector<int64_t> in, std::vector<int64_t> kernel);
 
 // The same window with leading spatial dims of 1 up to three.
 SlidingWindow ToThreeDims(SlidingWindow window);

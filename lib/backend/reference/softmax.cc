@@ -17,7 +17,7 @@ struct Vectors {
   int64_t outer = 1, n = 1, inner = 1;  // element k of a vector lies at k·inner
 };
 
-Result<Vectors> ReadVectors(Site& site) {
+Result<Vectors> ReadVectors(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const SoftmaxNode softmax, OrInvalid(ReadSoftmax(site.node, site.opset, dims.size()), site));
@@ -30,10 +30,10 @@ Result<Vectors> ReadVectors(Site& site) {
 }
 
 template <bool logarithm>
-Result<Routine> Softmax(Site& site) {
+Result<ReferenceRoutine> Softmax(ReferenceSite& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[v](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[v](const TensorCall& run) -> Status {
       ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n) * 6,
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {
@@ -64,10 +64,10 @@ Result<Routine> Softmax(Site& site) {
 }
 
 // One at the first greatest element, zero elsewhere.
-Result<Routine> Hardmax(Site& site) {
+Result<ReferenceRoutine> Hardmax(ReferenceSite& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[v](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[v](const TensorCall& run) -> Status {
       ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {
@@ -85,13 +85,13 @@ Result<Routine> Hardmax(Site& site) {
 }
 
 constexpr std::array kSoftmaxOperators = {
-    OperatorRow{.op = "Hardmax", .make = Hardmax, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "LogSoftmax", .make = Softmax<true>, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "Softmax", .make = Softmax<false>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Hardmax", .make = Hardmax, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "LogSoftmax", .make = Softmax<true>, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "Softmax", .make = Softmax<false>, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SoftmaxOperators() { return kSoftmaxOperators; }
+std::span<const ReferenceRow> SoftmaxOperators() { return kSoftmaxOperators; }
 
 }  // namespace pt::reference

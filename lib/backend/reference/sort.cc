@@ -25,7 +25,7 @@ bool Precedes(const T* x, int64_t step, bool largest, int64_t a, int64_t b) {
   return largest ? left > right : left < right;
 }
 
-Result<Routine> TopK(Site& site) {
+Result<ReferenceRoutine> TopK(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const TopKNode top, OrInvalid(ReadTopK(site.node, site.opset, in.size()), site));
@@ -53,10 +53,10 @@ Result<Routine> TopK(Site& site) {
   int64_t inner = 1;
   for (size_t d = at + 1; d < in.size(); ++d) inner *= in[d];
   const int64_t lines = n == 0 ? 0 : site.in[0].count() / n;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    Routine routine;
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    ReferenceRoutine routine;
     routine.scratch_bytes = static_cast<uint64_t>(n) * sizeof(int64_t);
-    routine.run = [=](const Run& run) -> Status {
+    routine.run = [=](const TensorCall& run) -> Status {
       if (run.in<int64_t>(1) != nullptr && *run.in<int64_t>(1) != k) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "TopK: k is not the one planned for");
       }
@@ -79,11 +79,11 @@ Result<Routine> TopK(Site& site) {
 }
 
 constexpr std::array kSortOperators = {
-    OperatorRow{.op = "TopK", .make = TopK, .feeding = Feeding::kWidened},
+    ReferenceRow{.op = "TopK", .make = TopK, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SortOperators() { return kSortOperators; }
+std::span<const ReferenceRow> SortOperators() { return kSortOperators; }
 
 }  // namespace pt::reference

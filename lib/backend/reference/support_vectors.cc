@@ -41,13 +41,13 @@ struct Comparison {
   }
 };
 
-std::vector<float> FloatsOf(const Site& site, std::string_view name) {
+std::vector<float> FloatsOf(const ReferenceSite& site, std::string_view name) {
   const Attribute* const found = site.node.find(name);
   const auto* const floats = found == nullptr ? nullptr : std::get_if<std::vector<float>>(found);
   return floats == nullptr ? std::vector<float>() : *floats;
 }
 
-Result<Comparison> ComparisonOf(const Site& site) {
+Result<Comparison> ComparisonOf(const ReferenceSite& site) {
   constexpr std::array kNames = {"LINEAR", "POLY", "RBF", "SIGMOID"};
   const std::string name = site.node.string_or("kernel_type", "LINEAR");
   const auto at = std::find(kNames.begin(), kNames.end(), name);
@@ -72,7 +72,7 @@ struct SupportVectors {
   int64_t count = 0, features = 0;
   Comparison comparison;
 };
-Status CheckVectors(const Site& site, const SupportVectors& vectors, const char* what) {
+Status CheckVectors(const ReferenceSite& site, const SupportVectors& vectors, const char* what) {
   const auto wanted = CheckedMul(vectors.count, vectors.features);
   if (vectors.count > 0 && wanted && std::ssize(vectors.elements) == *wanted) return {};
   return site.Invalid(std::string(what) + " has " + std::to_string(vectors.elements.size()) + " values for " +
@@ -81,10 +81,10 @@ Status CheckVectors(const Site& site, const SupportVectors& vectors, const char*
 
 // use(run, row, kernels, rest) with the kernel of each row and each vector; `rest` are `more` doubles.
 template <typename Use>
-Routine PerRow(const Site& site, FeatureRows rows, SupportVectors vectors, int64_t more, Use use) {
+ReferenceRoutine PerRow(const ReferenceSite& site, FeatureRows rows, SupportVectors vectors, int64_t more, Use use) {
   const int64_t width = site.width, line = rows.features + vectors.count + more;
   const auto shared = std::make_shared<const SupportVectors>(std::move(vectors));
-  Routine routine{[=](const Run& run) -> Status {
+  ReferenceRoutine routine{[=](const TensorCall& run) -> Status {
     const double work = static_cast<double>(shared->count * rows.features);
     ParallelParts(run.team, rows.count, work, width, [&](int64_t part, int64_t begin, int64_t end) {
       double* const x = reinterpret_cast<double*>(run.scratch) + part * line;
@@ -106,7 +106,7 @@ Routine PerRow(const Site& site, FeatureRows rows, SupportVectors vectors, int64
   return routine;
 }
 
-Result<Routine> SvmRegressor(Site& site) {
+Result<ReferenceRoutine> SvmRegressor(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedNoTransform(site));
   PT_CHECK_OK(NeedFeatureType(site));
@@ -129,12 +129,13 @@ Result<Routine> SvmRegressor(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, {rows.count, 1}));
   const bool one_class = site.node.int_or("one_class", 0) != 0;
-  return PerRow(site, rows, std::move(vectors), 0,
-                [=, rho = static_cast<double>(rho[0])](const Run& run, int64_t row, const double* kernels, double*) {
-                  double sum = rho;
-                  for (size_t v = 0; v < factors.size(); ++v) sum += static_cast<double>(factors[v]) * kernels[v];
-                  run.out<float>()[row] = static_cast<float>(one_class ? (sum > 0 ? 1.0 : -1.0) : sum);
-                });
+  return PerRow(
+      site, rows, std::move(vectors), 0,
+      [=, rho = static_cast<double>(rho[0])](const TensorCall& run, int64_t row, const double* kernels, double*) {
+        double sum = rho;
+        for (size_t v = 0; v < factors.size(); ++v) sum += static_cast<double>(factors[v]) * kernels[v];
+        run.out<float>()[row] = static_cast<float>(one_class ? (sum > 0 ? 1.0 : -1.0) : sum);
+      });
 }
 
 // ---- classifiers ----
@@ -186,7 +187,7 @@ struct Pairs {
   // Of doubles: sums of pairs, votes, r, q, qp, p.
   int64_t room() const { return pairs() + 3 * classes() + 2 * classes() * classes(); }
 
-  void Score(const Run& run, int64_t row, const double* kernels, double* room) const {
+  void Score(const TensorCall& run, int64_t row, const double* kernels, double* room) const {
     const int64_t n = classes();
     double *const sums = room, *const votes = sums + pairs();
     Compare(kernels, sums, votes);
@@ -240,7 +241,7 @@ struct Pairs {
   }
 };
 
-Result<Pairs> PairsOf(const Site& site) {
+Result<Pairs> PairsOf(const ReferenceSite& site) {
   Pairs pairs{site.node.ints_or("classlabels_ints", {}),
               {0},
               FloatsOf(site, "coefficients"),
@@ -272,7 +273,7 @@ Result<Pairs> PairsOf(const Site& site) {
 }
 
 // Without support vectors: a score for each class, of which the greatest wins.
-Result<Routine> LinearClasses(Site& site, const FeatureRows& rows) {
+Result<ReferenceRoutine> LinearClasses(ReferenceSite& site, const FeatureRows& rows) {
   const std::vector<int64_t> labels = site.node.ints_or("classlabels_ints", {});
   const std::vector<float> rho = FloatsOf(site, "rho");
   const int64_t classes = std::ssize(labels);
@@ -283,17 +284,18 @@ Result<Routine> LinearClasses(Site& site, const FeatureRows& rows) {
   PT_CHECK_OK(CheckVectors(site, vectors, "coefficients"));
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, classes}));
-  return PerRow(site, rows, std::move(vectors), 0,
-                [=, rho = static_cast<double>(rho[0])](const Run& run, int64_t row, const double* kernels, double*) {
-                  const auto top = static_cast<size_t>(std::max_element(kernels, kernels + classes) - kernels);
-                  run.out<int64_t>()[row] = labels[top];
-                  float* const out = run.out<float>(1);
-                  for (int64_t c = 0; out != nullptr && c < classes; ++c)
-                    out[row * classes + c] = static_cast<float>(kernels[c] + rho);
-                });
+  return PerRow(
+      site, rows, std::move(vectors), 0,
+      [=, rho = static_cast<double>(rho[0])](const TensorCall& run, int64_t row, const double* kernels, double*) {
+        const auto top = static_cast<size_t>(std::max_element(kernels, kernels + classes) - kernels);
+        run.out<int64_t>()[row] = labels[top];
+        float* const out = run.out<float>(1);
+        for (int64_t c = 0; out != nullptr && c < classes; ++c)
+          out[row * classes + c] = static_cast<float>(kernels[c] + rho);
+      });
 }
 
-Result<Routine> SvmClassifier(Site& site) {
+Result<ReferenceRoutine> SvmClassifier(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedNoTransform(site));
   PT_CHECK_OK(NeedFeatureType(site));
@@ -310,18 +312,18 @@ Result<Routine> SvmClassifier(Site& site) {
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, pairs.columns()}));
   const int64_t room = pairs.room();
   return PerRow(site, rows, std::move(vectors), room,
-                [pairs = std::move(pairs)](const Run& run, int64_t row, const double* kernels, double* rest) {
+                [pairs = std::move(pairs)](const TensorCall& run, int64_t row, const double* kernels, double* rest) {
                   pairs.Score(run, row, kernels, rest);
                 });
 }
 
 constexpr std::array kSupportVectorOperators = {
-    OperatorRow{.op = "SVMClassifier", .make = SvmClassifier, .domain = "ai.onnx.ml"},
-    OperatorRow{.op = "SVMRegressor", .make = SvmRegressor, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "SVMClassifier", .make = SvmClassifier, .domain = "ai.onnx.ml"},
+    ReferenceRow{.op = "SVMRegressor", .make = SvmRegressor, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SupportVectorOperators() { return kSupportVectorOperators; }
+std::span<const ReferenceRow> SupportVectorOperators() { return kSupportVectorOperators; }
 
 }  // namespace pt::reference

@@ -74,9 +74,9 @@ struct Vectorizer {
   }
 };
 
-// Site is what stands for the node: a Site, or a DatumCall.
-template <typename Site>
-Status FillTree(const Site& site, std::span<const int64_t> pool, Vectorizer& v) {
+// ReferenceSite is what stands for the node: a ReferenceSite, or a DatumCall.
+template <typename ReferenceSite>
+Status FillTree(const ReferenceSite& site, std::span<const int64_t> pool, Vectorizer& v) {
   const std::vector<int64_t> starts = site.node.ints_or("ngram_counts", {});
   const auto items = static_cast<int64_t>(pool.size());
   int64_t gram = 0;
@@ -95,8 +95,8 @@ Status FillTree(const Site& site, std::span<const int64_t> pool, Vectorizer& v) 
                       std::to_string(gram) + " n-grams");
 }
 
-template <typename Site>
-Result<Vectorizer> ReadVectorizer(const Site& site, std::span<const int64_t> pool) {
+template <typename ReferenceSite>
+Result<Vectorizer> ReadVectorizer(const ReferenceSite& site, std::span<const int64_t> pool) {
   const Node& node = site.node;
   Vectorizer v;
   v.least = node.int_or("min_gram_length", 0);
@@ -123,7 +123,7 @@ Result<Vectorizer> ReadVectorizer(const Site& site, std::span<const int64_t> poo
   return v;
 }
 
-Result<Routine> TfIdfVectorizer(Site& site) {
+Result<ReferenceRoutine> TfIdfVectorizer(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.empty() || in.size() > 2) return site.Invalid("its input does not have one or two dims");
@@ -133,8 +133,8 @@ Result<Routine> TfIdfVectorizer(Site& site) {
   std::vector<int64_t> out = {vectorizer.width};
   if (in.size() == 2) out.insert(out.begin(), rows);
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, out));
-  const auto make = [&]<typename T>() -> Result<Routine> {
-    return Routine{[=, vectorizer = std::move(vectorizer)](const Run& run) -> Status {
+  const auto make = [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[=, vectorizer = std::move(vectorizer)](const TensorCall& run) -> Status {
       std::fill_n(run.out<float>(), rows * vectorizer.width, 0.0F);
       for (int64_t r = 0; r < rows; ++r) {
         vectorizer.Read(run.in<T>(0) + r * length, length, run.out<float>() + r * vectorizer.width);
@@ -181,11 +181,11 @@ Status VectorizeStrings(DatumCall& call) {
 }
 
 constexpr std::array kStringRows = {DatumOperator{"TfIdfVectorizer", VectorizeStrings}};
-constexpr std::array kTfIdfOperators = {OperatorRow{.op = "TfIdfVectorizer", .make = TfIdfVectorizer, .since = 9}};
+constexpr std::array kTfIdfOperators = {ReferenceRow{.op = "TfIdfVectorizer", .make = TfIdfVectorizer, .since = 9}};
 
 }  // namespace
 
-std::span<const OperatorRow> TfIdfOperators() { return kTfIdfOperators; }
+std::span<const ReferenceRow> TfIdfOperators() { return kTfIdfOperators; }
 std::span<const DatumOperator> TfIdfStringOperators() { return kStringRows; }
 
 }  // namespace pt::reference

@@ -19,7 +19,7 @@ struct Optimised {
   size_t input(size_t part, size_t tensor) const { return 2 + part * count + tensor; }
 };
 
-Result<Optimised> ReadOptimised(Site& site, size_t states) {
+Result<Optimised> ReadOptimised(ReferenceSite& site, size_t states) {
   const size_t parts = states + 2;
   if (site.in.size() < 2 + parts || (site.in.size() - 2) % parts != 0)
     return site.Invalid("has " + std::to_string(site.in.size()) + " inputs; expected 2 and " + std::to_string(parts) +
@@ -53,8 +53,8 @@ struct Element {
 
 // rule(rate, steps) gives what changes one element; all arithmetic is in float64.
 template <typename Rule>
-Routine OptimiserRoutine(Optimised o, Rule rule) {
-  return {[o = std::move(o), rule](const Run& run) -> Status {
+ReferenceRoutine OptimiserRoutine(Optimised o, Rule rule) {
+  return {[o = std::move(o), rule](const TensorCall& run) -> Status {
     const auto step = rule(LoadAs<double>(o.rate_type, run.in<void>(0), 0), *run.in<int64_t>(1));
     const auto visit = [&]<typename T>(size_t t) {
       for (int64_t i = 0; i < o.elements[t]; ++i) {
@@ -79,12 +79,12 @@ Routine OptimiserRoutine(Optimised o, Rule rule) {
   }};
 }
 
-double Number(const Site& site, std::string_view attribute, float otherwise) {
+double Number(const ReferenceSite& site, std::string_view attribute, float otherwise) {
   return site.node.float_or(attribute, otherwise);
 }
 
 // Duchi et al., JMLR 12 (2011).
-Result<Routine> Adagrad(Site& site) {
+Result<ReferenceRoutine> Adagrad(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 1));
   const double decay = Number(site, "decay_factor", 0), epsilon = Number(site, "epsilon", 1e-6F),
                norm = Number(site, "norm_coefficient", 0);
@@ -98,7 +98,7 @@ Result<Routine> Adagrad(Site& site) {
 }
 
 // Kingma and Ba, ICLR 2015. The states are the averages of gradients and of their squares.
-Result<Routine> Adam(Site& site) {
+Result<ReferenceRoutine> Adam(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 2));
   const double alpha = Number(site, "alpha", 0.9F), beta = Number(site, "beta", 0.999F),
                epsilon = Number(site, "epsilon", 1e-6F), norm = Number(site, "norm_coefficient", 0),
@@ -115,7 +115,7 @@ Result<Routine> Adam(Site& site) {
   });
 }
 
-Result<Routine> Momentum(Site& site) {
+Result<ReferenceRoutine> Momentum(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 1));
   const std::string mode = site.node.string_or("mode", "");
   if (mode != "standard" && mode != "nesterov")
@@ -138,13 +138,13 @@ Result<Routine> Momentum(Site& site) {
 
 constexpr std::string_view kDomain = "ai.onnx.preview.training";
 constexpr std::array kTrainingOperators = {
-    OperatorRow{.op = "Adagrad", .make = Adagrad, .domain = kDomain},
-    OperatorRow{.op = "Adam", .make = Adam, .domain = kDomain},
-    OperatorRow{.op = "Momentum", .make = Momentum, .domain = kDomain},
+    ReferenceRow{.op = "Adagrad", .make = Adagrad, .domain = kDomain},
+    ReferenceRow{.op = "Adam", .make = Adam, .domain = kDomain},
+    ReferenceRow{.op = "Momentum", .make = Momentum, .domain = kDomain},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> TrainingOperators() { return kTrainingOperators; }
+std::span<const ReferenceRow> TrainingOperators() { return kTrainingOperators; }
 
 }  // namespace pt::reference

@@ -13,7 +13,7 @@ namespace {
 // Reads and checks the attributes of one node.
 class Reader {
  public:
-  explicit Reader(const Site& site) : site_(site) {
+  explicit Reader(const ReferenceSite& site) : site_(site) {
     listed_.name = [](size_t i) { return "node " + std::to_string(i); };
   }
 
@@ -127,7 +127,7 @@ class Reader {
     return {};
   }
 
-  const Site& site_;
+  const ReferenceSite& site_;
   std::vector<int64_t> features_of_, true_ids_, false_ids_, true_leafs_, false_leafs_, missing_, modes_;
   std::vector<double> splits_;
   ListedTrees listed_;
@@ -140,7 +140,7 @@ double StartOf(Aggregate aggregate) {
   return aggregate == Aggregate::kMax ? std::numeric_limits<T>::lowest() : 0;
 }
 
-Result<Routine> TreeEnsemble(Site& site) {
+Result<ReferenceRoutine> TreeEnsemble(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input does not have dims [rows, features]");
   if (site.node.int_or("post_transform", 0) != 0) return site.Unsupported("is not supported with a post_transform");
@@ -150,13 +150,13 @@ Result<Routine> TreeEnsemble(Site& site) {
                         "; expected 0 to 3 (average, sum, min, max)");
   const auto aggregate = static_cast<Aggregate>(aggregate_function);
   const int64_t rows = site.in[0].dims[0];
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     PT_ASSIGN(Forest forest, Reader(site).Read(site.in[0].dims[1]));
     const int64_t targets = forest.targets();
     PT_CHECK_OK(site.Out(0, site.in[0].type, {rows, targets}));
     const double trees = aggregate == Aggregate::kAverage ? static_cast<double>(forest.trees()) : 1;
     return ForestRoutine(site, std::move(forest), aggregate, StartOf<T>(aggregate), rows,
-                         [=](const Run& run, int64_t row, const double* totals) {
+                         [=](const TensorCall& run, int64_t row, const double* totals) {
                            T* const out = run.out<T>() + row * targets;
                            for (int64_t t = 0; t < targets; ++t) out[t] = static_cast<T>(totals[t] / trees);
                          });
@@ -164,12 +164,12 @@ Result<Routine> TreeEnsemble(Site& site) {
 }
 
 constexpr std::array kTreeEnsembleOperators = {
-    OperatorRow{
+    ReferenceRow{
         .op = "TreeEnsemble", .make = TreeEnsemble, .feeding = Feeding::kWidened, .since = 5, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> TreeEnsembleOperators() { return kTreeEnsembleOperators; }
+std::span<const ReferenceRow> TreeEnsembleOperators() { return kTreeEnsembleOperators; }
 
 }  // namespace pt::reference

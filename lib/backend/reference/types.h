@@ -15,7 +15,7 @@ namespace pt::reference {
 // Of errors about element types, which need no contents and no sizes to be found.
 inline constexpr const char* kUnsupportedTypeId = "reference.type";
 
-inline Error UnsupportedType(const Site& site, DataType type) {
+inline Error UnsupportedType(const ReferenceSite& site, DataType type) {
   Error error = site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
   error.id = kUnsupportedTypeId;
   return error;
@@ -29,23 +29,23 @@ inline constexpr bool kIsComplex<std::complex<T>> = true;
 // visit.operator()<T>() for the C++ type of `type`; kUnsupported when the set does not hold it. The 16-bit floats are
 // in no set: routines that run on them see float (Feeding::kWidened).
 template <typename F>
-Result<Routine> VisitFloats(const Site& site, DataType type, F&& visit) {
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+Result<ReferenceRoutine> VisitFloats(const ReferenceSite& site, DataType type, F&& visit) {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (std::is_floating_point_v<T>) return visit.template operator()<T>();
     return UnsupportedType(site, type);
   });
 }
 
 template <typename F>
-Result<Routine> VisitIntegers(const Site& site, DataType type, F&& visit) {
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+Result<ReferenceRoutine> VisitIntegers(const ReferenceSite& site, DataType type, F&& visit) {
+  return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return visit.template operator()<T>();
     return UnsupportedType(site, type);
   });
 }
 
 template <typename F>
-Result<Routine> VisitNumbers(const Site& site, DataType type, F&& visit) {
+Result<ReferenceRoutine> VisitNumbers(const ReferenceSite& site, DataType type, F&& visit) {
   return IsInteger(type) ? VisitIntegers(site, type, visit) : VisitFloats(site, type, visit);
 }
 
@@ -57,7 +57,7 @@ struct Bytes16 {
   uint64_t low = 0, high = 0;
 };
 template <typename F>
-Result<Routine> VisitSizes(const Site& site, DataType type, F&& visit) {
+Result<ReferenceRoutine> VisitSizes(const ReferenceSite& site, DataType type, F&& visit) {
   switch (FedBytes(type)) {
     case 1:
       return visit.template operator()<uint8_t>();
@@ -87,7 +87,7 @@ inline bool IsLoadable(DataType type) {
   return VisitType(type, []<typename T>() { return kIsNumber<T>; });
 }
 // kUnsupported when there is such an input and LoadAs cannot read it.
-inline Status NeedLoadable(const Site& site, size_t input) {
+inline Status NeedLoadable(const ReferenceSite& site, size_t input) {
   return !site.has(input) || IsLoadable(site.in[input].type) ? Status() : UnsupportedType(site, site.in[input].type);
 }
 

@@ -83,7 +83,7 @@ Distinct FindDistinct(const T* data, const Slices& slices, bool sorted) {
   return distinct;
 }
 
-Result<Distinct> FindDistinct(const Site& site, const Slices& slices) {
+Result<Distinct> FindDistinct(const ReferenceSite& site, const Slices& slices) {
   const TensorFacts& in = site.in[0];
   const std::byte* data = in.constant->bytes().data();
   const bool sorted = SortsDistinctElements(site.node);
@@ -97,7 +97,7 @@ Result<Distinct> FindDistinct(const Site& site, const Slices& slices) {
   });
 }
 
-Result<Routine> Unique(Site& site) {
+Result<ReferenceRoutine> Unique(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.NeedContent(0));
   const TensorFacts& in = site.in[0];
@@ -119,8 +119,8 @@ Result<Routine> Unique(Site& site) {
   PT_CHECK_OK(site.Out(0, in.type, out));
   PT_CHECK_OK(site.Out(1, DataType::kInt64, {found}));
   PT_CHECK_OK(site.Out(3, DataType::kInt64, {found}));
-  return VisitSizes(site, in.type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[slices, distinct = std::move(distinct)](const Run& run) -> Status {
+  return VisitSizes(site, in.type, [&]<typename T>() -> Result<ReferenceRoutine> {
+    return ReferenceRoutine{[slices, distinct = std::move(distinct)](const TensorCall& run) -> Status {
       T* to = run.out<T>();
       for (int64_t o = 0; o < slices.outer && to != nullptr; ++o) {
         for (const int64_t at : distinct.first) {
@@ -137,11 +137,11 @@ Result<Routine> Unique(Site& site) {
 }
 
 constexpr std::array kUniqueOperators = {
-    OperatorRow{.op = "Unique", .make = Unique, .feeding = Feeding::kWidened, .since = 11, .by_content = Inputs({0})},
+    ReferenceRow{.op = "Unique", .make = Unique, .feeding = Feeding::kWidened, .since = 11, .by_content = Inputs({0})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> UniqueOperators() { return kUniqueOperators; }
+std::span<const ReferenceRow> UniqueOperators() { return kUniqueOperators; }
 
 }  // namespace pt::reference

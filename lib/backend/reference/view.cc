@@ -12,7 +12,7 @@
 namespace pt::reference {
 namespace {
 
-void CopyBytes(const Run& run, size_t output, int64_t bytes) {
+void CopyBytes(const TensorCall& run, size_t output, int64_t bytes) {
   const auto* in = run.in<std::byte>(0);
   auto* out = run.out<std::byte>(output);
   if (in == out) return;  // placed onto its input
@@ -21,16 +21,16 @@ void CopyBytes(const Run& run, size_t output, int64_t bytes) {
   });
 }
 
-Result<Routine> View(Site& site, std::vector<int64_t> dims) {
+Result<ReferenceRoutine> View(ReferenceSite& site, std::vector<int64_t> dims) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, std::move(dims)));
   const int64_t bytes = site.in[0].count() * FedBytes(site.in[0].type);
-  return Routine{[bytes](const Run& run) -> Status {
+  return ReferenceRoutine{[bytes](const TensorCall& run) -> Status {
     CopyBytes(run, 0, bytes);
     return {};
   }};
 }
 
-Result<Routine> Identity(Site& site) {
+Result<ReferenceRoutine> Identity(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   return View(site, site.in[0].dims);
 }
@@ -59,7 +59,7 @@ bool ResolveShape(const std::vector<int64_t>& in, int64_t count, bool zero_is_ze
   return known == count;
 }
 
-Result<Routine> Reshape(Site& site) {
+Result<ReferenceRoutine> Reshape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const bool zero_is_zero = site.node.int_or("allowzero", 0) != 0;
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -77,7 +77,8 @@ Result<Routine> Reshape(Site& site) {
   const size_t rank = static_cast<size_t>(site.in[1].dims[0]);
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, static_cast<int64_t>(rank)));
   if (rank > kMaxRank || site.out[0].count() != count) return site.Invalid("its output has another number of elements");
-  return Routine{[=, expected = site.out[0].dims, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
+  return ReferenceRoutine{[=, expected = site.out[0].dims,
+                           bytes = count * FedBytes(site.in[0].type)](const TensorCall& run) -> Status {
     std::array<int64_t, kMaxRank> shape{};
     std::copy(run.in<int64_t>(1), run.in<int64_t>(1) + rank, shape.begin());
     if (!ResolveShape(in, count, zero_is_zero, std::span(shape).first(rank)) ||
@@ -89,7 +90,7 @@ Result<Routine> Reshape(Site& site) {
   }};
 }
 
-Result<Routine> Flatten(Site& site) {
+Result<ReferenceRoutine> Flatten(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const size_t at, OrInvalid(ReadFlatten(site.node, in.size()), site));
@@ -99,7 +100,7 @@ Result<Routine> Flatten(Site& site) {
 }
 
 // Squeeze and Unsqueeze by axes known only in the run: the output is what the graph says, checked dim by dim.
-Result<Routine> ViewByAxesInRun(Site& site, bool inserts) {
+Result<ReferenceRoutine> ViewByAxesInRun(ReferenceSite& site, bool inserts) {
   const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
   if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0)
     return site.Invalid("the axes are not a list of int64");
@@ -108,7 +109,7 @@ Result<Routine> ViewByAxesInRun(Site& site, bool inserts) {
   const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims,
                              longer = inserts ? site.out[0].dims : site.in[0].dims;
   if (site.out[0].count() != site.in[0].count()) return site.Invalid("its output has another number of elements");
-  return Routine{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const Run& run) -> Status {
+  return ReferenceRoutine{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const TensorCall& run) -> Status {
     std::array<bool, kMaxRank> named{};
     const auto longer_rank = static_cast<int64_t>(longer.size());
     bool fits = true;
@@ -128,7 +129,7 @@ Result<Routine> ViewByAxesInRun(Site& site, bool inserts) {
   }};
 }
 
-Result<Routine> Squeeze(Site& site) {
+Result<ReferenceRoutine> Squeeze(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, false);
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -147,7 +148,7 @@ Result<Routine> Squeeze(Site& site) {
   return View(site, std::move(dims));
 }
 
-Result<Routine> Unsqueeze(Site& site) {
+Result<ReferenceRoutine> Unsqueeze(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, true);
   PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
@@ -167,15 +168,15 @@ Result<Routine> Unsqueeze(Site& site) {
   return View(site, std::move(dims));
 }
 
-Result<Routine> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
+Result<ReferenceRoutine> KnownInts(ReferenceSite& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
   PT_CHECK_OK(site.Out(0, DataType::kInt64, std::move(dims)));
-  return Routine{[values = std::move(values)](const Run& run) -> Status {
+  return ReferenceRoutine{[values = std::move(values)](const TensorCall& run) -> Status {
     std::copy(values.begin(), values.end(), run.out<int64_t>());
     return {};
   }};
 }
 
-Result<Routine> Shape(Site& site) {
+Result<ReferenceRoutine> Shape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   const auto [begin, end] = ReadShapeRange(site.node, in.size());
@@ -184,12 +185,12 @@ Result<Routine> Shape(Site& site) {
   return KnownInts(site, {count}, std::move(values));
 }
 
-Result<Routine> Size(Site& site) {
+Result<ReferenceRoutine> Size(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   return KnownInts(site, {}, {site.in[0].count()});
 }
 
-constexpr OperatorRow ViewRow(std::string_view op, Result<Routine> (*make)(Site&)) {
+constexpr ReferenceRow ViewRow(std::string_view op, Result<ReferenceRoutine> (*make)(ReferenceSite&)) {
   return {.op = op, .make = make, .elision = Elision::kViewOfInput};
 }
 
@@ -197,14 +198,14 @@ constexpr std::array kViewOperators = {
     ViewRow("Flatten", Flatten),
     ViewRow("Identity", Identity),
     ViewRow("Reshape", Reshape),
-    OperatorRow{.op = "Shape", .make = Shape},
-    OperatorRow{.op = "Size", .make = Size},
+    ReferenceRow{.op = "Shape", .make = Shape},
+    ReferenceRow{.op = "Size", .make = Size},
     ViewRow("Squeeze", Squeeze),
     ViewRow("Unsqueeze", Unsqueeze),
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ViewOperators() { return kViewOperators; }
+std::span<const ReferenceRow> ViewOperators() { return kViewOperators; }
 
 }  // namespace pt::reference

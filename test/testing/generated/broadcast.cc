@@ -17,16 +17,17 @@ bool Broadcast(const Dims& a, const Dims& b) {
 }
 
 // A value of the type, there or given.
-Operand Any(Drawing& d, DataType type) {
-  const Operand there = d.Find([&](const DrawnValue& v) { return v.type == type; });
+DrawnOperand Any(Drawing& d, DataType type) {
+  const DrawnOperand there = d.Find([&](const DrawnValue& v) { return v.type == type; });
   return there != nullptr && d.Chance(0.9) ? there : d.Input(type, d.AnyDims(0, 5));
 }
 
 // What may stand beside `x`: a value there is, or one of fewer dims, of more, or of just as many.
-Operand Beside(Drawing& d, Operand x, DataType type) {
+DrawnOperand Beside(Drawing& d, DrawnOperand x, DataType type) {
   if (x == nullptr) return nullptr;
   if (d.Chance(0.6)) {
-    const Operand there = d.Find([&](const DrawnValue& v) { return v.type == type && Broadcast(v.dims, x->dims); });
+    const DrawnOperand there =
+        d.Find([&](const DrawnValue& v) { return v.type == type && Broadcast(v.dims, x->dims); });
     if (there != nullptr) return there;
   }
   if (d.Chance(0.2) && x->rank() < 4) {
@@ -44,7 +45,7 @@ DataType FloatOrInteger(Drawing& d) { return d.Chance(0.8) ? DataType::kFloat32 
 
 // On either side.
 void DrawPair(Drawing& d, const char* op, DataType type, DataType other_type, const Attributes& attributes = {}) {
-  const Operand x = Any(d, type), y = Beside(d, x, other_type);
+  const DrawnOperand x = Any(d, type), y = Beside(d, x, other_type);
   if (type == other_type && d.Chance(0.5)) {
     d.Node(op, {y, x}, attributes);
   } else {
@@ -53,9 +54,9 @@ void DrawPair(Drawing& d, const char* op, DataType type, DataType other_type, co
 }
 
 // Divisors away from zero.
-Operand Divisor(Drawing& d, Operand x) {
+DrawnOperand Divisor(Drawing& d, DrawnOperand x) {
   if (x == nullptr) return nullptr;
-  const Operand there = d.Find(
+  const DrawnOperand there = d.Find(
       [&](const DrawnValue& v) { return v.type == x->type && v.nearest_to_zero >= 0.1 && Broadcast(v.dims, x->dims); });
   if (there != nullptr && d.Chance(0.7)) return there;
   const Dims dims = d.Narrowed(x->dims);
@@ -64,12 +65,12 @@ Operand Divisor(Drawing& d, Operand x) {
 }
 
 void DrawDiv(Drawing& d) {
-  const Operand x = Any(d, FloatOrInteger(d));
+  const DrawnOperand x = Any(d, FloatOrInteger(d));
   d.Node("Div", {x, Divisor(d, x)});
 }
 
 void DrawMod(Drawing& d) {
-  const Operand x = Any(d, FloatOrInteger(d));
+  const DrawnOperand x = Any(d, FloatOrInteger(d));
   Attributes attributes;
   if (x->is_float() || d.Chance(0.4)) attributes.Int("fmod", 1);
   d.Node("Mod", {x, Divisor(d, x)}, attributes);
@@ -80,27 +81,27 @@ void DrawPow(Drawing& d) {
     d.Node("Pow", {d.Float(0, 5), d.Number(d.OneOf(std::vector<double>{2, 2, 3, 1, 0}))});
     return;
   }
-  const Operand base = d.FloatWithin(0.1, 6);
+  const DrawnOperand base = d.FloatWithin(0.1, 6);
   if (base == nullptr) return;
-  const Operand exponent = d.Chance(0.5) ? d.Number(d.OneOf(std::vector<double>{0.5, -0.5, -1, 1.7, -2}))
-                                         : Beside(d, base, DataType::kFloat32);
+  const DrawnOperand exponent = d.Chance(0.5) ? d.Number(d.OneOf(std::vector<double>{0.5, -0.5, -1, 1.7, -2}))
+                                              : Beside(d, base, DataType::kFloat32);
   d.Node("Pow", {base, exponent});
 }
 
 void DrawVariadic(Drawing& d, const char* op) {
   const DataType type = (op == std::string("Max") || op == std::string("Min")) ? FloatOrInteger(d) : DataType::kFloat32;
-  std::vector<Operand> operands = {Any(d, type)};
+  std::vector<DrawnOperand> operands = {Any(d, type)};
   for (int64_t i = d.Between(0, 3); i > 0; --i) {
-    const Operand next = Beside(d, operands[0], type);
-    const bool fits =
-        next != nullptr && std::ranges::all_of(operands, [&](Operand o) { return Broadcast(o->dims, next->dims); });
+    const DrawnOperand next = Beside(d, operands[0], type);
+    const bool fits = next != nullptr &&
+                      std::ranges::all_of(operands, [&](DrawnOperand o) { return Broadcast(o->dims, next->dims); });
     if (fits) operands.push_back(next);
   }
   d.Node(op, operands);
 }
 
 void DrawPRelu(Drawing& d) {
-  const Operand x = d.Float(1, 5);
+  const DrawnOperand x = d.Float(1, 5);
   Dims slopes = d.Narrowed(x->dims);
   if (d.Chance(0.5) && x->rank() >= 2) {  // one a channel
     slopes.assign(x->dims.size() - 1, 1);
@@ -109,9 +110,9 @@ void DrawPRelu(Drawing& d) {
   d.Node("PRelu", {x, d.Like(DataType::kFloat32, slopes)});
 }
 
-Operand Condition(Drawing& d, Operand beside) {
+DrawnOperand Condition(Drawing& d, DrawnOperand beside) {
   if (beside == nullptr) return nullptr;
-  const Operand there =
+  const DrawnOperand there =
       d.Find([&](const DrawnValue& v) { return v.type == DataType::kBool && Broadcast(v.dims, beside->dims); });
   if (there != nullptr && d.Chance(0.8)) return there;
   return d.Like(DataType::kBool, d.Narrowed(beside->dims));
@@ -121,7 +122,7 @@ void DrawWhere(Drawing& d) {
   const DataType type = d.Chance(0.8)
                             ? DataType::kFloat32
                             : d.OneOf(std::vector<DataType>{DataType::kInt64, DataType::kInt32, DataType::kBool});
-  const Operand x = Any(d, type), y = Beside(d, x, type), condition = Condition(d, x);
+  const DrawnOperand x = Any(d, type), y = Beside(d, x, type), condition = Condition(d, x);
   if (y == nullptr || condition == nullptr || !Broadcast(condition->dims, y->dims)) return;
   if (d.Chance(0.5)) {
     d.Node("Where", {condition, x, y});

@@ -17,15 +17,15 @@ constexpr CastType kTypes[] = {
 };
 
 void DrawCast(Drawing& d, const CastType& to) {
-  const Operand x = d.Find([&](const DrawnValue& v) { return v.within(to.low, to.high); });
+  const DrawnOperand x = d.Find([&](const DrawnValue& v) { return v.within(to.low, to.high); });
   if (x != nullptr) d.Node("Cast", {x}, Attributes().Int("to", static_cast<int64_t>(to.type)));
 }
 
 // A stretch in a type of 16 bits, as half-precision models have it.
 void DrawNarrowStretch(Drawing& d, DataType type) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   if (!x->within(-100, 100)) return;
-  Operand at = d.Node("Cast", {x}, Attributes().Int("to", static_cast<int64_t>(type)));
+  DrawnOperand at = d.Node("Cast", {x}, Attributes().Int("to", static_cast<int64_t>(type)));
   for (int64_t i = d.Between(1, 4); i > 0 && at != nullptr; --i) {
     at = d.Chance(0.6) ? d.Node(d.OneOf({"Relu", "Sigmoid", "Tanh", "Neg", "Exp", "Abs"}), {at})
                        : d.Node(d.OneOf({"Add", "Mul", "Sub", "Max"}), {at, d.Like(type, d.Narrowed(at->dims))});

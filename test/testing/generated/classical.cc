@@ -12,7 +12,7 @@ constexpr DataType kFloat = DataType::kFloat32;
 std::string Name(std::string_view op) { return std::string(kClassicalDomain) + "." + std::string(op); }
 
 void DrawExtractor(Drawing& d) {
-  const Operand x = d.Float(1, 3);
+  const DrawnOperand x = d.Float(1, 3);
   if (x == nullptr || x->dims.back() < 1) return;
   Dims columns;
   for (int64_t i = d.Between(1, 4); i > 0; --i) columns.push_back(d.Between(0, x->dims.back() - 1));
@@ -25,7 +25,7 @@ void DrawBinarizer(Drawing& d) {
   d.Node(Name("Binarizer"), {d.Input(kFloat, d.AnyDims(1, 4))}, attributes);
 }
 
-Operand Whole(Drawing& d, int64_t below) {
+DrawnOperand Whole(Drawing& d, int64_t below) {
   Dims values;
   for (int64_t i = d.Between(1, 7); i > 0; --i) values.push_back(d.Between(0, below - 1));
   return d.List(values);
@@ -87,7 +87,7 @@ void DrawTrees(Drawing& d, bool classes) {
   attributes.Ints("nodes_truenodeids", t.yes).Ints("nodes_falsenodeids", t.no);
   attributes.Ints(leaf + "treeids", t.leaf_tree).Ints(leaf + "nodeids", t.leaf_node).Ints(leaf + "ids", t.leaf_id);
   attributes.Floats(leaf + "weights", t.weight);
-  const Operand x = d.Input(kFloat, {d.Between(1, 20), features});
+  const DrawnOperand x = d.Input(kFloat, {d.Between(1, 20), features});
   if (!classes) {
     attributes.Int("n_targets", targets);
     if (d.Chance(0.5)) attributes.Text("aggregate_function", d.OneOf({"SUM", "AVERAGE", "MIN", "MAX"}));

@@ -13,7 +13,7 @@ struct Window {
 };
 
 // One that fits the image with its padding.
-Window AnyWindow(Drawing& d, Operand x, bool dilated) {
+Window AnyWindow(Drawing& d, DrawnOperand x, bool dilated) {
   const size_t n = x->dims.size() - 2;
   Window window;
   Dims begins, ends;
@@ -74,11 +74,11 @@ int64_t AnyGroups(Drawing& d, int64_t channels) {
   return d.OneOf(divisors);
 }
 
-Operand Weights(Drawing& d, const Dims& dims) {
+DrawnOperand Weights(Drawing& d, const Dims& dims) {
   return d.Chance(0.8) ? d.Constant(DataType::kFloat32, dims) : d.Input(DataType::kFloat32, dims);
 }
 
-Operand Conv(Drawing& d, Operand x) {
+DrawnOperand Conv(Drawing& d, DrawnOperand x) {
   if (x == nullptr || x->dims[1] == 0) return nullptr;
   for (size_t i = 2; i < x->dims.size(); ++i) {
     if (x->dims[i] == 0) return nullptr;
@@ -91,7 +91,7 @@ Operand Conv(Drawing& d, Operand x) {
   filters = std::min<int64_t>(filters, 128 / groups * groups);
   Dims dims = {std::max(filters, groups), channels / groups};
   dims.insert(dims.end(), window.kernel.begin(), window.kernel.end());
-  std::vector<Operand> operands = {x, Weights(d, dims)};
+  std::vector<DrawnOperand> operands = {x, Weights(d, dims)};
   if (d.Chance(0.6)) operands.push_back(Weights(d, {dims[0]}));
   Attributes attributes = AttributesOf(d, window);
   if (groups != 1 || d.Chance(0.1)) attributes.Int("group", groups);
@@ -102,7 +102,7 @@ void DrawConv(Drawing& d) { Conv(d, d.Image(d.OneOf(Dims{1, 2, 2, 2, 2, 2, 3})))
 
 // With normalisation, residual and activation in the usual orders.
 void DrawConvBlock(Drawing& d) {
-  Operand at = Conv(d, d.Image(2));
+  DrawnOperand at = Conv(d, d.Image(2));
   if (at == nullptr) return;
   if (d.Chance(0.3)) {
     const Dims channels = {at->dims[1]};
@@ -111,7 +111,7 @@ void DrawConvBlock(Drawing& d) {
                 {at, parameter(), parameter(), parameter(), d.Constant(DataType::kFloat32, channels, "value 0.7")});
   }
   if (at != nullptr && d.Chance(0.4)) {
-    const Operand other = d.Like(DataType::kFloat32, at->dims);
+    const DrawnOperand other = d.Like(DataType::kFloat32, at->dims);
     at = d.Chance(0.5) ? d.Node("Add", {at, other}) : d.Node("Add", {other, at});
   }
   if (d.Chance(0.2)) {
@@ -125,37 +125,37 @@ void DrawConvBlock(Drawing& d) {
 
 // Branches of one image that are put together again.
 void DrawBranches(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   if (std::ranges::find(x->dims, 0) != x->dims.end()) return;
-  std::vector<Operand> parts;
+  std::vector<DrawnOperand> parts;
   for (int64_t i = d.Between(2, 4); i > 0; --i) {
     const int64_t kernel = d.OneOf(Dims{1, 3, 5}), filters = d.Channels();
     const int64_t pad = kernel / 2;
-    Operand at = d.Node("Conv", {x, d.Constant(DataType::kFloat32, {filters, x->dims[1], kernel, kernel})},
-                        Attributes().Ints("pads", {pad, pad, pad, pad}));
+    DrawnOperand at = d.Node("Conv", {x, d.Constant(DataType::kFloat32, {filters, x->dims[1], kernel, kernel})},
+                             Attributes().Ints("pads", {pad, pad, pad, pad}));
     if (d.Chance(0.6)) at = d.Node("Relu", {at});
     if (at != nullptr) parts.push_back(at);
   }
   if (d.Chance(0.3)) parts.push_back(x);
   if (parts.empty()) return;
-  const Operand joined = d.Node("Concat", parts, Attributes().Int("axis", 1));
+  const DrawnOperand joined = d.Node("Concat", parts, Attributes().Int("axis", 1));
   if (d.Chance(0.5)) Conv(d, joined);
 }
 
 // Gates on channels, as squeeze-and-excitation has them.
 void DrawGates(Drawing& d) {
-  const Operand x = Conv(d, d.Image(2));
+  const DrawnOperand x = Conv(d, d.Image(2));
   if (x == nullptr) return;
-  const Operand squeezed = d.Node("GlobalAveragePool", {x});
+  const DrawnOperand squeezed = d.Node("GlobalAveragePool", {x});
   const int64_t inner = d.Channels();
-  const Operand hidden =
+  const DrawnOperand hidden =
       d.Node("Relu", {d.Node("Conv", {squeezed, d.Constant(DataType::kFloat32, {inner, x->dims[1], 1, 1})})});
-  const Operand gates = d.Node("Conv", {hidden, d.Constant(DataType::kFloat32, {x->dims[1], inner, 1, 1})});
+  const DrawnOperand gates = d.Node("Conv", {hidden, d.Constant(DataType::kFloat32, {x->dims[1], inner, 1, 1})});
   d.Node("Mul", {x, d.Node(d.OneOf({"Sigmoid", "HardSigmoid"}), {gates})});
 }
 
 void DrawConvTranspose(Drawing& d) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
   if (std::ranges::find(x->dims, 0) != x->dims.end()) return;
   const size_t n = x->dims.size() - 2;
   const int64_t channels = x->dims[1], groups = d.Chance(0.6) ? 1 : AnyGroups(d, channels);
@@ -181,7 +181,7 @@ void DrawConvTranspose(Drawing& d) {
   }
   if (d.Chance(0.3)) attributes.Ints("output_padding", more);
   if (groups != 1) attributes.Int("group", groups);
-  std::vector<Operand> operands = {x, Weights(d, dims)};
+  std::vector<DrawnOperand> operands = {x, Weights(d, dims)};
   if (d.Chance(0.5)) operands.push_back(Weights(d, {dims[1] * groups}));
   d.Node("ConvTranspose", operands, attributes);
 }

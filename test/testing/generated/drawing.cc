@@ -123,7 +123,7 @@ Dims Drawing::Narrowed(Dims dims) {
   return dims;
 }
 
-Operand Drawing::LeftOut() {
+DrawnOperand Drawing::LeftOut() {
   static const DrawnValue nothing = [] {
     DrawnValue value;
     value.name = kLeftOutName;
@@ -132,8 +132,8 @@ Operand Drawing::LeftOut() {
   return &nothing;
 }
 
-Operand Drawing::Find(const std::function<bool(const DrawnValue&)>& wanted) {
-  std::vector<Operand> found;
+DrawnOperand Drawing::Find(const std::function<bool(const DrawnValue&)>& wanted) {
+  std::vector<DrawnOperand> found;
   for (const DrawnValue& value : values_) {
     if (!value.is_constant && wanted(value)) found.push_back(&value);
   }
@@ -143,13 +143,13 @@ Operand Drawing::Find(const std::function<bool(const DrawnValue&)>& wanted) {
   return found[found.size() - 1 - back];
 }
 
-Operand Drawing::Add(DrawnValue value) {
+DrawnOperand Drawing::Add(DrawnValue value) {
   Measure(value);
   values_.push_back(std::move(value));
   return &values_.back();
 }
 
-Operand Drawing::Input(DataType type, const Dims& dims) {
+DrawnOperand Drawing::Input(DataType type, const Dims& dims) {
   DrawnValue value;
   value.name = NextName('x');
   value.type = type;
@@ -159,7 +159,7 @@ Operand Drawing::Input(DataType type, const Dims& dims) {
   return Add(std::move(value));
 }
 
-Operand Drawing::Constant(DataType type, const Dims& dims, std::string_view fill) {
+DrawnOperand Drawing::Constant(DataType type, const Dims& dims, std::string_view fill) {
   DrawnValue value;
   value.name = NextName('c');
   value.type = type;
@@ -175,36 +175,36 @@ Operand Drawing::Constant(DataType type, const Dims& dims, std::string_view fill
   return Add(std::move(value));
 }
 
-Operand Drawing::Constant(DataType type, const Dims& dims) {
+DrawnOperand Drawing::Constant(DataType type, const Dims& dims) {
   return Constant(type, dims, "random " + std::to_string(names_ + 1));
 }
 
-Operand Drawing::Number(double value) { return Constant(DataType::kFloat32, {}, "value " + FloatText(value)); }
+DrawnOperand Drawing::Number(double value) { return Constant(DataType::kFloat32, {}, "value " + FloatText(value)); }
 
-Operand Drawing::List(const Dims& values, DataType type) {
+DrawnOperand Drawing::List(const Dims& values, DataType type) {
   std::string fill = values.empty() ? "zeros" : "ints";
   for (const int64_t value : values) fill += " " + std::to_string(value);
   return Constant(type, {static_cast<int64_t>(values.size())}, fill);
 }
 
-Operand Drawing::Like(DataType type, const Dims& dims) {
+DrawnOperand Drawing::Like(DataType type, const Dims& dims) {
   if (Chance(0.6)) {
-    const Operand there = Find([&](const DrawnValue& v) { return v.type == type && v.dims == dims; });
+    const DrawnOperand there = Find([&](const DrawnValue& v) { return v.type == type && v.dims == dims; });
     if (there != nullptr) return there;
   }
   return Chance(0.5) ? Input(type, dims) : Constant(type, dims);
 }
 
-Operand Drawing::Float(int64_t least_rank, int64_t most_rank) {
-  const Operand there =
+DrawnOperand Drawing::Float(int64_t least_rank, int64_t most_rank) {
+  const DrawnOperand there =
       Chance(0.9)
           ? Find([&](const DrawnValue& v) { return v.is_float() && v.rank() >= least_rank && v.rank() <= most_rank; })
           : nullptr;
   return there != nullptr ? there : Input(DataType::kFloat32, AnyDims(least_rank, most_rank));
 }
 
-Operand Drawing::Image(int64_t spatial_dims) {
-  const Operand there =
+DrawnOperand Drawing::Image(int64_t spatial_dims) {
+  const DrawnOperand there =
       Chance(0.85) ? Find([&](const DrawnValue& v) { return v.is_float() && v.rank() == spatial_dims + 2; }) : nullptr;
   if (there != nullptr) return there;
   Dims dims = {OneOf(Dims{1, 1, 1, 2, 3}), Channels()};
@@ -216,28 +216,29 @@ Operand Drawing::Image(int64_t spatial_dims) {
   return Input(DataType::kFloat32, dims);
 }
 
-Operand Drawing::FloatWithin(double low, double high) {
-  const Operand there = Find([&](const DrawnValue& v) { return v.is_float() && v.within(low, high); });
+DrawnOperand Drawing::FloatWithin(double low, double high) {
+  const DrawnOperand there = Find([&](const DrawnValue& v) { return v.is_float() && v.within(low, high); });
   if (there != nullptr && Chance(0.8)) return there;
   // From 0 to 1 by a sigmoid, and from there to a range of at most 4.
   const double least = std::max(low, std::min(-2.0, high - 4)), most = std::min(high, least + 4);
-  const Operand share = Node("Sigmoid", {Float(0, 4)});
-  const Operand scaled = Node("Mul", {share, Number(most - least)});
+  const DrawnOperand share = Node("Sigmoid", {Float(0, 4)});
+  const DrawnOperand scaled = Node("Mul", {share, Number(most - least)});
   return Node("Add", {scaled, Number(least)});
 }
 
-Operand Drawing::Node(std::string_view op, const std::vector<Operand>& operands, const Attributes& attributes) {
-  const std::vector<Operand> made = Node(op, operands, attributes, {true});
+DrawnOperand Drawing::Node(std::string_view op, const std::vector<DrawnOperand>& operands,
+                           const Attributes& attributes) {
+  const std::vector<DrawnOperand> made = Node(op, operands, attributes, {true});
   return made.empty() ? nullptr : made[0];
 }
 
-std::vector<Operand> Drawing::Node(std::string_view op, const std::vector<Operand>& operands,
-                                   const Attributes& attributes, const std::vector<bool>& wanted) {
+std::vector<DrawnOperand> Drawing::Node(std::string_view op, const std::vector<DrawnOperand>& operands,
+                                        const Attributes& attributes, const std::vector<bool>& wanted) {
   if (!refused_.empty() || std::ranges::find(operands, nullptr) != operands.end()) return {};
   DrawnNode node;
   std::string around, names, outputs;
-  std::set<Operand> seen;
-  for (const Operand operand : operands) {
+  std::set<DrawnOperand> seen;
+  for (const DrawnOperand operand : operands) {
     names += (names.empty() ? "" : ", ") + operand->name;
     if (operand == LeftOut() || !seen.insert(operand).second) continue;
     node.reads.push_back(operand->name);
@@ -259,7 +260,7 @@ std::vector<Operand> Drawing::Node(std::string_view op, const std::vector<Operan
   for (const std::string& name : node.makes) alone += "output " + name + "\n";
   const auto refuse = [&](const Error& error) {
     refused_ = alone + ToString(error);
-    return std::vector<Operand>();
+    return std::vector<DrawnOperand>();
   };
   const Result<DrawnCase> read = ReadCase(alone);
   if (!read.ok()) return refuse(read.error());
@@ -272,7 +273,7 @@ std::vector<Operand> Drawing::Node(std::string_view op, const std::vector<Operan
     return {};
   }
   std::vector<Tensor> data;
-  for (const Operand operand : operands) data.push_back(operand->data);
+  for (const DrawnOperand operand : operands) data.push_back(operand->data);
   const Result<std::vector<Tensor>> results = EvaluateNode(read->graph, NodeId(0u), data);
   if (!results.ok()) return refuse(results.error());
   std::vector<DrawnValue> values;
@@ -291,7 +292,7 @@ std::vector<Operand> Drawing::Node(std::string_view op, const std::vector<Operan
     names_ = names_before;
     return {};
   }
-  std::vector<Operand> made;
+  std::vector<DrawnOperand> made;
   for (DrawnValue& value : values) made.push_back(Add(std::move(value)));
   nodes_.push_back(std::move(node));
   return made;

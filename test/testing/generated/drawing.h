@@ -34,7 +34,7 @@ struct DrawnValue {
 };
 
 // A value to read. Null: it could not be made, and what reads it is not drawn either. It stays where it is.
-using Operand = const DrawnValue*;
+using DrawnOperand = const DrawnValue*;
 
 class Attributes {
  public:
@@ -75,29 +75,29 @@ class Drawing {
   Dims Narrowed(Dims dims);
 
   // ---- values ----
-  static Operand LeftOut();
+  static DrawnOperand LeftOut();
   // A value there is, recent ones rather; null when none is wanted.
-  Operand Find(const std::function<bool(const DrawnValue&)>& wanted);
-  Operand Input(DataType type, const Dims& dims);
-  Operand Constant(DataType type, const Dims& dims, std::string_view fill);  // by graph_text.h
-  Operand Constant(DataType type, const Dims& dims);                         // at random
-  Operand Number(double value);                                              // float32[]
-  Operand List(const Dims& values, DataType type = DataType::kInt64);        // of rank 1
+  DrawnOperand Find(const std::function<bool(const DrawnValue&)>& wanted);
+  DrawnOperand Input(DataType type, const Dims& dims);
+  DrawnOperand Constant(DataType type, const Dims& dims, std::string_view fill);  // by graph_text.h
+  DrawnOperand Constant(DataType type, const Dims& dims);                         // at random
+  DrawnOperand Number(double value);                                              // float32[]
+  DrawnOperand List(const Dims& values, DataType type = DataType::kInt64);        // of rank 1
   // With that type and dims: there already, given or constant.
-  Operand Like(DataType type, const Dims& dims);
+  DrawnOperand Like(DataType type, const Dims& dims);
   // Of float32.
-  Operand Float(int64_t least_rank, int64_t most_rank);
-  Operand Image(int64_t spatial_dims);  // [batch, channels, ...]
+  DrawnOperand Float(int64_t least_rank, int64_t most_rank);
+  DrawnOperand Image(int64_t spatial_dims);  // [batch, channels, ...]
   // Numbers of float32 in that range; what there is is brought into it if need be.
-  Operand FloatWithin(double low, double high);
+  DrawnOperand FloatWithin(double low, double high);
 
   // ---- nodes ----
   // `op` begins with the domain where that is not ONNX's own. Null when an operand is null or the node was taken back.
   // Some outputs may be left out by a name of "_".
-  Operand Node(std::string_view op, const std::vector<Operand>& operands, const Attributes& attributes = {});
+  DrawnOperand Node(std::string_view op, const std::vector<DrawnOperand>& operands, const Attributes& attributes = {});
   // One a name asked for; none when an operand is null or the node was taken back.
-  std::vector<Operand> Node(std::string_view op, const std::vector<Operand>& operands, const Attributes& attributes,
-                            const std::vector<bool>& wanted);
+  std::vector<DrawnOperand> Node(std::string_view op, const std::vector<DrawnOperand>& operands,
+                                 const Attributes& attributes, const std::vector<bool>& wanted);
 
   // ---- the whole ----
   size_t nodes() const { return nodes_.size(); }
@@ -112,7 +112,7 @@ class Drawing {
     std::vector<std::string> reads, makes;
     bool is_classical = false;
   };
-  Operand Add(DrawnValue value);
+  DrawnOperand Add(DrawnValue value);
   std::string NextName(char kind) { return kind + std::to_string(++names_); }
 
   Random random_;

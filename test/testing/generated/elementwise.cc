@@ -78,12 +78,12 @@ void DrawGelu(Drawing& d) {
 
 // Bounds in either order of presence, from constants and from what is computed.
 void DrawClip(Drawing& d) {
-  const Operand x = d.Float(0, 5);
-  const auto bound = [&](double low, double high) -> Operand {
+  const DrawnOperand x = d.Float(0, 5);
+  const auto bound = [&](double low, double high) -> DrawnOperand {
     if (d.Chance(0.2)) return d.Find([](const DrawnValue& v) { return v.is_float() && v.dims.empty(); });
     return d.Number(d.Real(low, high));
   };
-  const Operand least = d.Chance(0.7) ? bound(-2, 0.3) : Drawing::LeftOut();
+  const DrawnOperand least = d.Chance(0.7) ? bound(-2, 0.3) : Drawing::LeftOut();
   if (d.Chance(0.3)) {
     d.Node("Clip", {x, least == Drawing::LeftOut() ? d.Number(0) : least});
   } else {
@@ -93,13 +93,13 @@ void DrawClip(Drawing& d) {
 
 void DrawIntegerUnary(Drawing& d, const char* op) {
   const DataType type = d.OneOf(std::vector<DataType>{DataType::kInt32, DataType::kInt64});
-  Operand x = d.Find([&](const DrawnValue& v) { return v.type == type; });
+  DrawnOperand x = d.Find([&](const DrawnValue& v) { return v.type == type; });
   if (x == nullptr) x = d.Input(type, d.AnyDims(0, 4));
   d.Node(op, {x});
 }
 
 void DrawNot(Drawing& d) {
-  Operand x = d.Find([](const DrawnValue& v) { return v.type == DataType::kBool; });
+  DrawnOperand x = d.Find([](const DrawnValue& v) { return v.type == DataType::kBool; });
   if (x == nullptr) x = d.Input(DataType::kBool, d.AnyDims(0, 4));
   d.Node("Not", {x});
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr DataType kFloat = DataType::kFloat32;
 
-bool IsEmpty(Operand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
+bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 std::string FloatsText(const std::vector<double>& values) {
   std::string text = "floats";
@@ -18,7 +18,7 @@ std::string FloatsText(const std::vector<double>& values) {
 
 // By scales or to sizes, of the spatial dims alone or of all.
 void DrawResize(Drawing& d) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
   if (IsEmpty(x)) return;
   const std::string mode = d.OneOf({"nearest", "nearest", "linear", "linear", "cubic"});
   Attributes attributes;
@@ -53,9 +53,9 @@ void DrawResize(Drawing& d) {
 }
 
 void DrawGridSample(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   if (IsEmpty(x)) return;
-  const Operand grid = d.Node("Tanh", {d.Input(kFloat, {x->dims[0], d.Between(1, 5), d.Between(1, 5), 2})});
+  const DrawnOperand grid = d.Node("Tanh", {d.Input(kFloat, {x->dims[0], d.Between(1, 5), d.Between(1, 5), 2})});
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Text("mode", d.OneOf({"linear", "nearest", "cubic"}));
   if (d.Chance(0.7)) attributes.Text("padding_mode", d.OneOf({"zeros", "border", "reflection"}));
@@ -64,7 +64,7 @@ void DrawGridSample(Drawing& d) {
 }
 
 void DrawRoiAlign(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   if (IsEmpty(x)) return;
   const int64_t regions = d.Between(1, 3);
   std::vector<double> corners;
@@ -83,7 +83,7 @@ void DrawRoiAlign(Drawing& d) {
 }
 
 void DrawMaxRoiPool(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   if (IsEmpty(x)) return;
   const int64_t regions = d.Between(1, 3);
   std::vector<double> corners;

@@ -6,12 +6,12 @@
 namespace pt::testing {
 namespace {
 
-Operand Any(Drawing& d, int64_t least_rank) {
+DrawnOperand Any(Drawing& d, int64_t least_rank) {
   const auto fits = [&](const DrawnValue& v) {
     return v.type != DataType::kBool && v.rank() >= least_rank && v.rank() <= 4 &&
            std::ranges::find(v.dims, 0) == v.dims.end();
   };
-  const Operand there = d.Find(fits);
+  const DrawnOperand there = d.Find(fits);
   if (there != nullptr && d.Chance(0.9)) return there;
   Dims dims = d.AnyDims(least_rank, 4);
   for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 1);
@@ -19,7 +19,7 @@ Operand Any(Drawing& d, int64_t least_rank) {
 }
 
 // Places below each bound in turn, some counted from the end: constant, or the same numbers known in the run only.
-Operand Places(Drawing& d, const Dims& dims, const Dims& bounds, bool from_end, DataType type) {
+DrawnOperand Places(Drawing& d, const Dims& dims, const Dims& bounds, bool from_end, DataType type) {
   int64_t count = 1;
   for (const int64_t dim : dims) count *= dim;
   std::string fill = count == 0 ? "zeros" : "ints";
@@ -28,10 +28,10 @@ Operand Places(Drawing& d, const Dims& dims, const Dims& bounds, bool from_end, 
     const int64_t place = d.Between(0, bound - 1);
     fill += " " + std::to_string(from_end && d.Chance(0.2) ? place - bound : place);
   }
-  const Operand constant = d.Constant(type, dims, fill);
+  const DrawnOperand constant = d.Constant(type, dims, fill);
   if (d.Chance(0.7)) return constant;
   // Plus nothing that any pass could see: zero times an input.
-  const Operand nothing = d.Node("Mul", {d.Input(type, {}), d.Constant(type, {}, "zeros")});
+  const DrawnOperand nothing = d.Node("Mul", {d.Input(type, {}), d.Constant(type, {}, "zeros")});
   return d.Node("Add", {constant, nothing});
 }
 
@@ -40,7 +40,7 @@ DataType IndexType(Drawing& d) { return d.Chance(0.7) ? DataType::kInt64 : DataT
 size_t Place(int64_t axis, int64_t rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
 
 void DrawGather(Drawing& d) {
-  const Operand x = Any(d, 1);
+  const DrawnOperand x = Any(d, 1);
   const int64_t axis = d.Axis(x->rank());
   Dims dims = d.OneOf(std::vector<Dims>{{}, {1}, {3}, {2, 2}, {5}});
   Attributes attributes;
@@ -49,17 +49,17 @@ void DrawGather(Drawing& d) {
 }
 
 void DrawGatherElements(Drawing& d) {
-  const Operand x = Any(d, 1);
+  const DrawnOperand x = Any(d, 1);
   const int64_t axis = d.Axis(x->rank());
   Dims dims;
   for (const int64_t dim : x->dims) dims.push_back(d.Between(1, std::min<int64_t>(dim, 4)));
   dims[Place(axis, x->rank())] = d.Between(1, 5);
-  const Operand places = Places(d, dims, {x->dims[Place(axis, x->rank())]}, true, IndexType(d));
+  const DrawnOperand places = Places(d, dims, {x->dims[Place(axis, x->rank())]}, true, IndexType(d));
   d.Node("GatherElements", {x, places}, Attributes().Int("axis", axis));
 }
 
 void DrawGatherNd(Drawing& d) {
-  const Operand x = Any(d, 1);
+  const DrawnOperand x = Any(d, 1);
   const int64_t batch_dims = x->rank() >= 2 && d.Chance(0.25) ? 1 : 0;
   const int64_t depth = d.Between(1, x->rank() - batch_dims);
   Dims dims(x->dims.begin(), x->dims.begin() + batch_dims);
@@ -73,7 +73,7 @@ void DrawGatherNd(Drawing& d) {
 
 // Each place once at most: the order of updates of one place is nobody's.
 void DrawScatterElements(Drawing& d) {
-  const Operand x = Any(d, 1);
+  const DrawnOperand x = Any(d, 1);
   const int64_t axis = d.Axis(x->rank()), size = x->dims[Place(axis, x->rank())];
   const std::string reduction = d.OneOf({"none", "none", "add", "mul", "max", "min"});
   Dims dims;
@@ -87,13 +87,13 @@ void DrawScatterElements(Drawing& d) {
 }
 
 void DrawScatterNd(Drawing& d) {
-  const Operand x = Any(d, 1);
+  const DrawnOperand x = Any(d, 1);
   const std::string reduction = d.OneOf({"none", "none", "add", "mul", "max", "min"});
   const int64_t depth = d.Between(1, x->rank()), tuples = reduction == "none" ? 1 : d.Between(1, 3);
   Dims updates = {tuples};
   updates.insert(updates.end(), x->dims.begin() + depth, x->dims.end());
   const Dims bounds(x->dims.begin(), x->dims.begin() + depth);
-  const Operand places = Places(d, {tuples, depth}, bounds, true, DataType::kInt64);
+  const DrawnOperand places = Places(d, {tuples, depth}, bounds, true, DataType::kInt64);
   d.Node("ScatterND", {x, places, d.Like(x->type, updates)},
          reduction == "none" ? Attributes() : Attributes().Text("reduction", reduction));
 }
@@ -101,9 +101,9 @@ void DrawScatterNd(Drawing& d) {
 void DrawOneHot(Drawing& d) {
   const int64_t depth = d.Between(1, 6);
   const Dims dims = d.AnyDims(1, 2);
-  const Operand values = d.Constant(DataType::kFloat32, {2},
-                                    "floats " + std::to_string(d.Real(-1, 1)) + " " + std::to_string(d.Real(1, 2)));
-  const Operand places = Places(d, dims, {depth + 1}, true, IndexType(d));
+  const DrawnOperand values = d.Constant(
+      DataType::kFloat32, {2}, "floats " + std::to_string(d.Real(-1, 1)) + " " + std::to_string(d.Real(1, 2)));
+  const DrawnOperand places = Places(d, dims, {depth + 1}, true, IndexType(d));
   Attributes attributes;
   if (d.Chance(0.6))
     attributes.Int("axis", d.Between(-static_cast<int64_t>(dims.size()) - 1, static_cast<int64_t>(dims.size())));

@@ -8,8 +8,8 @@ namespace pt::testing {
 namespace {
 
 // Of any type and that many dims.
-Operand Any(Drawing& d, int64_t least_rank, int64_t most_rank) {
-  const Operand there =
+DrawnOperand Any(Drawing& d, int64_t least_rank, int64_t most_rank) {
+  const DrawnOperand there =
       d.Chance(0.9) ? d.Find([&](const DrawnValue& v) { return v.rank() >= least_rank && v.rank() <= most_rank; })
                     : nullptr;
   if (there != nullptr) return there;
@@ -21,10 +21,10 @@ Operand Any(Drawing& d, int64_t least_rank, int64_t most_rank) {
 size_t Place(int64_t axis, int64_t rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
 
 void DrawConcat(Drawing& d) {
-  const Operand first = Any(d, 1, 5);
+  const DrawnOperand first = Any(d, 1, 5);
   const int64_t axis = d.Axis(first->rank());
   const size_t place = Place(axis, first->rank());
-  std::vector<Operand> operands = {first};
+  std::vector<DrawnOperand> operands = {first};
   for (int64_t i = d.Between(0, 3); i > 0; --i) {
     const auto fits = [&](const DrawnValue& v) {
       if (v.type != first->type || v.rank() != first->rank()) return false;
@@ -33,7 +33,7 @@ void DrawConcat(Drawing& d) {
       }
       return true;
     };
-    Operand next = d.Find(fits);
+    DrawnOperand next = d.Find(fits);
     if (next == nullptr || d.Chance(0.3)) {
       Dims dims = first->dims;
       dims[place] = d.AnyDim();
@@ -45,7 +45,7 @@ void DrawConcat(Drawing& d) {
 }
 
 void DrawSplit(Drawing& d) {
-  const Operand x = Any(d, 1, 5);
+  const DrawnOperand x = Any(d, 1, 5);
   const int64_t axis = d.Axis(x->rank()), size = x->dims[Place(axis, x->rank())];
   if (size == 0) return;
   const int64_t parts = d.Between(1, std::min<int64_t>(4, size));
@@ -81,19 +81,19 @@ Dims AnyOrder(Drawing& d, int64_t rank) {
 }
 
 void DrawTranspose(Drawing& d) {
-  const Operand x = Any(d, 1, 5);
+  const DrawnOperand x = Any(d, 1, 5);
   d.Node("Transpose", {x}, d.Chance(0.15) ? Attributes() : Attributes().Ints("perm", AnyOrder(d, x->rank())));
 }
 
 // Between channels-first and channels-last.
 void DrawTurnedImage(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   d.Node("Transpose", {x}, Attributes().Ints("perm", d.Chance(0.5) ? Dims{0, 2, 3, 1} : Dims{0, 3, 1, 2}));
 }
 
 // Dims of the same number of elements, some of them told as 0 (as it is) and -1 (what is left).
 void DrawReshape(Drawing& d) {
-  const Operand x = Any(d, 0, 5);
+  const DrawnOperand x = Any(d, 0, 5);
   int64_t left = 1;
   for (const int64_t dim : x->dims) left *= dim;
   if (left == 0) return;
@@ -116,24 +116,24 @@ void DrawReshape(Drawing& d) {
 }
 
 void DrawFlatten(Drawing& d) {
-  const Operand x = Any(d, 0, 5);
+  const DrawnOperand x = Any(d, 0, 5);
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Int("axis", d.Between(-x->rank(), x->rank()));
   d.Node("Flatten", {x}, x->rank() == 0 ? Attributes().Int("axis", 0) : attributes);
 }
 
 void DrawSqueeze(Drawing& d) {
-  const Operand x = Any(d, 0, 5);
+  const DrawnOperand x = Any(d, 0, 5);
   Dims axes;
   for (int64_t i = 0; i < x->rank(); ++i) {
     if (x->dims[static_cast<size_t>(i)] == 1 && d.Chance(0.6)) axes.push_back(d.Chance(0.4) ? i - x->rank() : i);
   }
   if (axes.empty() && d.Chance(0.7)) return;
-  d.Node("Squeeze", axes.empty() ? std::vector<Operand>{x} : std::vector<Operand>{x, d.List(axes)});
+  d.Node("Squeeze", axes.empty() ? std::vector<DrawnOperand>{x} : std::vector<DrawnOperand>{x, d.List(axes)});
 }
 
 void DrawUnsqueeze(Drawing& d) {
-  const Operand x = Any(d, 0, 4);
+  const DrawnOperand x = Any(d, 0, 4);
   const int64_t more = d.Between(1, 2), rank = x->rank() + more;
   Dims axes = AnyOrder(d, rank);
   axes.resize(static_cast<size_t>(more));
@@ -142,7 +142,7 @@ void DrawUnsqueeze(Drawing& d) {
 }
 
 void DrawExpand(Drawing& d) {
-  const Operand x = Any(d, 0, 4);
+  const DrawnOperand x = Any(d, 0, 4);
   Dims shape = x->dims;
   for (int64_t& dim : shape) {
     if (dim == 1) dim = d.Between(1, 6);
@@ -154,7 +154,7 @@ void DrawExpand(Drawing& d) {
 }
 
 void DrawTile(Drawing& d) {
-  const Operand x = Any(d, 1, 4);
+  const DrawnOperand x = Any(d, 1, 4);
   Dims repeats;
   for (int64_t i = 0; i < x->rank(); ++i) repeats.push_back(d.OneOf(Dims{1, 1, 1, 2, 3}));
   d.Node("Tile", {x, d.List(repeats)});
@@ -163,7 +163,7 @@ void DrawTile(Drawing& d) {
 // Of channels that the block divides.
 void DrawDepthToSpace(Drawing& d) {
   const int64_t block = d.Between(1, 3);
-  Operand x =
+  DrawnOperand x =
       d.Find([&](const DrawnValue& v) { return v.is_float() && v.rank() == 4 && v.dims[1] % (block * block) == 0; });
   if (x == nullptr)
     x = d.Input(DataType::kFloat32,
@@ -176,7 +176,7 @@ void DrawDepthToSpace(Drawing& d) {
 
 void DrawSpaceToDepth(Drawing& d) {
   const int64_t block = d.Between(1, 3);
-  Operand x = d.Find([&](const DrawnValue& v) {
+  DrawnOperand x = d.Find([&](const DrawnValue& v) {
     return v.is_float() && v.rank() == 4 && v.dims[2] % block == 0 && v.dims[3] % block == 0;
   });
   if (x == nullptr)
@@ -186,18 +186,18 @@ void DrawSpaceToDepth(Drawing& d) {
 }
 
 void DrawTrilu(Drawing& d) {
-  const Operand x = Any(d, 2, 4);
+  const DrawnOperand x = Any(d, 2, 4);
   Attributes attributes;
   if (d.Chance(0.6)) attributes.Int("upper", d.Between(0, 1));
   d.Node("Trilu",
-         d.Chance(0.4)
-             ? std::vector<Operand>{x}
-             : std::vector<Operand>{x, d.Constant(DataType::kInt64, {}, "ints " + std::to_string(d.Between(-4, 4)))},
+         d.Chance(0.4) ? std::vector<DrawnOperand>{x}
+                       : std::vector<DrawnOperand>{x, d.Constant(DataType::kInt64, {},
+                                                                 "ints " + std::to_string(d.Between(-4, 4)))},
          attributes);
 }
 
 void DrawReverseSequence(Drawing& d) {
-  const Operand x = Any(d, 2, 4);
+  const DrawnOperand x = Any(d, 2, 4);
   const int64_t batch_axis = d.Between(0, 1);
   const int64_t batch = x->dims[static_cast<size_t>(batch_axis)], time = x->dims[static_cast<size_t>(1 - batch_axis)];
   if (batch == 0 || time == 0) return;
@@ -209,8 +209,8 @@ void DrawReverseSequence(Drawing& d) {
 
 // Shapes that something is computed from: known before the run, whatever it reads.
 void DrawShape(Drawing& d) {
-  const Operand x = d.Float(1, 4);
-  const Operand shape = d.Node("Shape", {x});
+  const DrawnOperand x = d.Float(1, 4);
+  const DrawnOperand shape = d.Node("Shape", {x});
   if (d.Chance(0.5)) {
     d.Node("Expand", {d.Number(d.Real(-1, 1)), shape});
   } else {

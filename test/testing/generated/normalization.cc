@@ -8,10 +8,10 @@ namespace {
 
 constexpr DataType kFloat = DataType::kFloat32;
 
-bool IsEmpty(Operand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
+bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 void DrawSoftmax(Drawing& d, const char* op) {
-  const Operand x = d.Float(1, 5);
+  const DrawnOperand x = d.Float(1, 5);
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Int("axis", d.Axis(x->rank()));
   d.Node(op, {x}, attributes);
@@ -19,11 +19,11 @@ void DrawSoftmax(Drawing& d, const char* op) {
 
 // Over the last dims; scale and bias as large as these.
 void DrawOverLastDims(Drawing& d, const char* op, bool has_bias) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   if (IsEmpty(x)) return;
   const int64_t axis = d.Chance(0.6) ? -1 : d.Axis(x->rank());
   const Dims dims(axis < 0 ? x->dims.end() + axis : x->dims.begin() + axis, x->dims.end());
-  std::vector<Operand> operands = {x, d.Like(kFloat, dims)};
+  std::vector<DrawnOperand> operands = {x, d.Like(kFloat, dims)};
   if (has_bias && d.Chance(0.6)) operands.push_back(d.Like(kFloat, dims));
   Attributes attributes;
   if (axis != -1 || d.Chance(0.5)) attributes.Int("axis", axis);
@@ -36,14 +36,14 @@ void DrawOverLastDims(Drawing& d, const char* op, bool has_bias) {
 }
 
 void DrawInstanceNormalization(Drawing& d) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 3}));
   if (IsEmpty(x)) return;
   d.Node("InstanceNormalization", {x, d.Like(kFloat, {x->dims[1]}), d.Like(kFloat, {x->dims[1]})},
          Attributes().Float("epsilon", 0.01));
 }
 
 void DrawGroupNormalization(Drawing& d) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 3}));
   if (IsEmpty(x)) return;
   Dims groups;
   for (int64_t k = 1; k <= x->dims[1]; ++k) {
@@ -54,7 +54,7 @@ void DrawGroupNormalization(Drawing& d) {
 }
 
 void DrawBatchNormalization(Drawing& d) {
-  const Operand x = d.Chance(0.8) ? d.Image(d.OneOf(Dims{1, 2, 2, 3})) : d.Float(2, 2);
+  const DrawnOperand x = d.Chance(0.8) ? d.Image(d.OneOf(Dims{1, 2, 2, 3})) : d.Float(2, 2);
   const Dims channels = {x->dims[1]};
   const auto parameter = [&] { return d.Chance(0.8) ? d.Constant(kFloat, channels) : d.Like(kFloat, channels); };
   Attributes attributes;
@@ -66,7 +66,7 @@ void DrawBatchNormalization(Drawing& d) {
 }
 
 void DrawLrn(Drawing& d) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 2}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2}));
   Attributes attributes;
   attributes.Int("size", d.OneOf(Dims{1, 3, 5, 2, 4}));
   if (d.Chance(0.6)) attributes.Float("alpha", d.Real(0.001, 0.5));
@@ -76,7 +76,7 @@ void DrawLrn(Drawing& d) {
 }
 
 void DrawLpNormalization(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Int("axis", d.Axis(x->rank()));
   if (d.Chance(0.5)) attributes.Int("p", d.Between(1, 2));
@@ -84,7 +84,7 @@ void DrawLpNormalization(Drawing& d) {
 }
 
 void DrawMeanVariance(Drawing& d) {
-  const Operand x = d.Image(2);
+  const DrawnOperand x = d.Image(2);
   if (IsEmpty(x)) return;
   d.Node(
       "MeanVarianceNormalization", {x},

@@ -10,10 +10,10 @@ namespace {
 
 constexpr DataType kFloat = DataType::kFloat32;
 
-bool IsEmpty(Operand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
+bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 // On whichever side.
-Operand Pair(Drawing& d, const char* op, Operand a, Operand b) {
+DrawnOperand Pair(Drawing& d, const char* op, DrawnOperand a, DrawnOperand b) {
   return d.Chance(0.5) ? d.Node(op, {a, b}) : d.Node(op, {b, a});
 }
 
@@ -22,15 +22,15 @@ void DrawAttention(Drawing& d) {
   const int64_t batch = d.Between(1, 2), heads = d.Between(1, 3), queries = d.Between(1, 9), keys = d.Between(1, 17);
   const int64_t size = d.OneOf(Dims{1, 3, 4, 8, 16}), value_size = d.Chance(0.7) ? size : d.Between(1, 9);
   const bool turned = d.Chance(0.6);
-  const auto operand = [&](int64_t length, int64_t width, const Dims& perm, const Dims& plain) -> Operand {
+  const auto operand = [&](int64_t length, int64_t width, const Dims& perm, const Dims& plain) -> DrawnOperand {
     if (!turned) return d.Like(kFloat, plain);
     return d.Node("Transpose", {d.Like(kFloat, {batch, length, heads, width})}, Attributes().Ints("perm", perm));
   };
-  Operand q = operand(queries, size, {0, 2, 1, 3}, {batch, heads, queries, size});
-  const Operand k = operand(keys, size, {0, 2, 3, 1}, {batch, heads, size, keys});
-  const Operand v = operand(keys, value_size, {0, 2, 1, 3}, {batch, heads, keys, value_size});
+  DrawnOperand q = operand(queries, size, {0, 2, 1, 3}, {batch, heads, queries, size});
+  const DrawnOperand k = operand(keys, size, {0, 2, 3, 1}, {batch, heads, size, keys});
+  const DrawnOperand v = operand(keys, value_size, {0, 2, 1, 3}, {batch, heads, keys, value_size});
   if (d.Chance(0.3)) q = d.Node("Mul", {q, d.Number(d.Real(0.1, 1))});
-  Operand scores = d.Node("MatMul", {q, k});
+  DrawnOperand scores = d.Node("MatMul", {q, k});
   if (d.Chance(0.4))
     scores = d.Chance(0.5) ? Pair(d, "Mul", scores, d.Number(d.Real(0.1, 1)))
                            : d.Node("Div", {scores, d.Number(d.Real(1, 4))});
@@ -39,8 +39,8 @@ void DrawAttention(Drawing& d) {
     scores = d.Chance(0.6) ? Pair(d, "Add", scores, d.Like(kFloat, mask))
                            : d.Node("Where", {d.Like(DataType::kBool, mask), scores, d.Number(-30)});
   }
-  const Operand shares = d.Node("Softmax", {scores}, Attributes().Int("axis", d.Chance(0.5) ? -1 : 3));
-  Operand y = d.Node("MatMul", {shares, v});
+  const DrawnOperand shares = d.Node("Softmax", {scores}, Attributes().Int("axis", d.Chance(0.5) ? -1 : 3));
+  DrawnOperand y = d.Node("MatMul", {shares, v});
   if (d.Chance(0.5)) y = d.Node("Transpose", {y}, Attributes().Ints("perm", {0, 2, 1, 3}));
   if (y != nullptr && d.Chance(0.3)) d.Node("Reshape", {y, d.List({batch, -1, y->dims[2] * y->dims[3]})});
 }
@@ -49,9 +49,9 @@ void DrawAttentionOperator(Drawing& d) {
   const int64_t batch = d.Between(1, 2), heads = d.Between(1, 3), queries = d.Between(1, 6), keys = d.Between(1, 9);
   const int64_t size = d.OneOf(Dims{1, 4, 8}), value_size = d.Between(1, 8);
   const int64_t key_heads = d.Chance(0.8) ? heads : 1;
-  std::vector<Operand> operands = {d.Like(kFloat, {batch, heads, queries, size}),
-                                   d.Like(kFloat, {batch, key_heads, keys, size}),
-                                   d.Like(kFloat, {batch, key_heads, keys, value_size})};
+  std::vector<DrawnOperand> operands = {d.Like(kFloat, {batch, heads, queries, size}),
+                                        d.Like(kFloat, {batch, key_heads, keys, size}),
+                                        d.Like(kFloat, {batch, key_heads, keys, value_size})};
   if (d.Chance(0.4))
     operands.push_back(d.Like(
         kFloat, d.OneOf(std::vector<Dims>{{queries, keys}, {1, 1, queries, keys}, {batch, heads, queries, keys}})));
@@ -64,23 +64,24 @@ void DrawAttentionOperator(Drawing& d) {
 
 // Mean, difference, square, mean, root, quotient, scale and bias.
 void DrawLayerNormalization(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   if (IsEmpty(x)) return;
-  const Operand axes = d.List({d.Chance(0.8) ? -1 : d.Axis(x->rank())});
-  const Operand centred = d.Node("Sub", {x, d.Node("ReduceMean", {x, axes})});
-  const Operand squares = d.Chance(0.6) ? d.Node("Pow", {centred, d.Number(2)}) : d.Node("Mul", {centred, centred});
-  const Operand variance = Pair(d, "Add", d.Node("ReduceMean", {squares, axes}), d.Number(0.01));
-  Operand y = d.Node("Div", {centred, d.Node("Sqrt", {variance})});
+  const DrawnOperand axes = d.List({d.Chance(0.8) ? -1 : d.Axis(x->rank())});
+  const DrawnOperand centred = d.Node("Sub", {x, d.Node("ReduceMean", {x, axes})});
+  const DrawnOperand squares =
+      d.Chance(0.6) ? d.Node("Pow", {centred, d.Number(2)}) : d.Node("Mul", {centred, centred});
+  const DrawnOperand variance = Pair(d, "Add", d.Node("ReduceMean", {squares, axes}), d.Number(0.01));
+  DrawnOperand y = d.Node("Div", {centred, d.Node("Sqrt", {variance})});
   if (d.Chance(0.7)) y = Pair(d, "Mul", y, d.Constant(kFloat, {x->dims.back()}));
   if (d.Chance(0.7)) Pair(d, "Add", y, d.Constant(kFloat, {x->dims.back()}));
 }
 
 void DrawGelu(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   if (d.Chance(0.6)) {
-    const Operand inner =
+    const DrawnOperand inner =
         d.Chance(0.5) ? d.Node("Div", {x, d.Number(std::sqrt(2.0))}) : Pair(d, "Mul", x, d.Number(std::sqrt(0.5)));
-    const Operand share = Pair(d, "Add", d.Node("Erf", {inner}), d.Number(1));
+    const DrawnOperand share = Pair(d, "Add", d.Node("Erf", {inner}), d.Number(1));
     if (d.Chance(0.5)) {
       Pair(d, "Mul", Pair(d, "Mul", x, share), d.Number(0.5));
     } else {
@@ -88,14 +89,14 @@ void DrawGelu(Drawing& d) {
     }
     return;
   }
-  const Operand cubed = Pair(d, "Mul", d.Node("Pow", {x, d.Number(3)}), d.Number(0.044715));
-  const Operand inner = Pair(d, "Mul", Pair(d, "Add", x, cubed), d.Number(0.7978846));
-  const Operand share = Pair(d, "Add", d.Node("Tanh", {inner}), d.Number(1));
+  const DrawnOperand cubed = Pair(d, "Mul", d.Node("Pow", {x, d.Number(3)}), d.Number(0.044715));
+  const DrawnOperand inner = Pair(d, "Mul", Pair(d, "Add", x, cubed), d.Number(0.7978846));
+  const DrawnOperand share = Pair(d, "Add", d.Node("Tanh", {inner}), d.Number(1));
   Pair(d, "Mul", Pair(d, "Mul", x, d.Number(0.5)), share);
 }
 
 void DrawGated(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   switch (d.Between(0, 2)) {
     case 0:
       Pair(d, "Mul", x, d.Node("Sigmoid", {x}));
@@ -111,7 +112,7 @@ void DrawGated(Drawing& d) {
 
 // Nodes that give back what they read, or undo each other.
 void DrawNoOps(Drawing& d) {
-  Operand at = d.Float(2, 4);
+  DrawnOperand at = d.Float(2, 4);
   const Dims dims = at->dims;
   if (IsEmpty(at)) return;
   for (int64_t i = d.Between(1, 3); i > 0 && at != nullptr; --i) {
@@ -143,19 +144,19 @@ void DrawNoOps(Drawing& d) {
 
 // The same twice, from the same.
 void DrawTwins(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   const std::string op = d.OneOf({"Sigmoid", "Tanh", "Relu", "Softplus"});
-  const Operand a = d.Node(op, {x}), b = d.Node(op, {x});
+  const DrawnOperand a = d.Node(op, {x}), b = d.Node(op, {x});
   Pair(d, "Add", a, d.Node("Neg", {b}));
   d.Node("Mul", {a, b});
 }
 
 // A product, a change of shape, and what is element-wise behind it.
 void DrawSunkView(Drawing& d) {
-  const Operand x = d.Float(2, 3);
+  const DrawnOperand x = d.Float(2, 3);
   if (IsEmpty(x)) return;
   const int64_t columns = d.OneOf(Dims{2, 4, 6, 8, 16});
-  Operand y = d.Node("MatMul", {x, d.Constant(kFloat, {x->dims.back(), columns})});
+  DrawnOperand y = d.Node("MatMul", {x, d.Constant(kFloat, {x->dims.back(), columns})});
   if (y == nullptr) return;
   Dims dims(y->dims.begin(), y->dims.end() - 1);
   dims.push_back(2);
@@ -168,9 +169,9 @@ void DrawSunkView(Drawing& d) {
 
 // What depends on constants alone.
 void DrawFolded(Drawing& d) {
-  const Operand x = d.Float(1, 4);
-  const Operand c = d.Constant(kFloat, d.Narrowed(x->dims));
-  const Operand made = d.Node("Add", {d.Node("Exp", {c}), d.Number(0.5)});
+  const DrawnOperand x = d.Float(1, 4);
+  const DrawnOperand c = d.Constant(kFloat, d.Narrowed(x->dims));
+  const DrawnOperand made = d.Node("Add", {d.Node("Exp", {c}), d.Number(0.5)});
   Pair(d, "Mul", x, made);
 }
 
@@ -178,17 +179,17 @@ void DrawFolded(Drawing& d) {
 void DrawLstmCells(Drawing& d) {
   const int64_t batch = d.Between(1, 3), in = d.Between(1, 5), hidden = d.OneOf(Dims{1, 2, 4, 8}),
                 steps = d.Between(2, 3);
-  const Operand weights = d.Constant(kFloat, {in + hidden, 4 * hidden}), bias = d.Constant(kFloat, {4 * hidden});
-  const Operand split = d.List({hidden, hidden, hidden, hidden});
-  Operand h = d.Input(kFloat, {batch, hidden}), c = d.Input(kFloat, {batch, hidden});
+  const DrawnOperand weights = d.Constant(kFloat, {in + hidden, 4 * hidden}), bias = d.Constant(kFloat, {4 * hidden});
+  const DrawnOperand split = d.List({hidden, hidden, hidden, hidden});
+  DrawnOperand h = d.Input(kFloat, {batch, hidden}), c = d.Input(kFloat, {batch, hidden});
   for (int64_t t = 0; t < steps; ++t) {
-    const Operand joined = d.Node("Concat", {d.Input(kFloat, {batch, in}), h}, Attributes().Int("axis", 1));
-    const Operand gates = d.Node("Gemm", {joined, weights, bias});
-    const std::vector<Operand> parts =
+    const DrawnOperand joined = d.Node("Concat", {d.Input(kFloat, {batch, in}), h}, Attributes().Int("axis", 1));
+    const DrawnOperand gates = d.Node("Gemm", {joined, weights, bias});
+    const std::vector<DrawnOperand> parts =
         d.Node("Split", {gates, split}, Attributes().Int("axis", 1), {true, true, true, true});
     if (parts.empty()) return;
-    const Operand kept = d.Node("Mul", {c, d.Node("Sigmoid", {parts[2]})});
-    const Operand added = d.Node("Mul", {d.Node("Sigmoid", {parts[0]}), d.Node("Tanh", {parts[1]})});
+    const DrawnOperand kept = d.Node("Mul", {c, d.Node("Sigmoid", {parts[2]})});
+    const DrawnOperand added = d.Node("Mul", {d.Node("Sigmoid", {parts[0]}), d.Node("Tanh", {parts[1]})});
     c = d.Node("Add", {kept, added});
     h = d.Node("Mul", {d.Node("Tanh", {c}), d.Node("Sigmoid", {parts[3]})});
   }

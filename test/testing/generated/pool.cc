@@ -8,13 +8,13 @@ namespace {
 
 // A window smaller than the image, padded by less than its own size, so that each sees some of the image.
 struct Pooled {
-  Operand x = nullptr;
+  DrawnOperand x = nullptr;
   Attributes attributes;
 };
 
 Pooled AnyWindow(Drawing& d) {
   Pooled pooled;
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
   if (std::ranges::find(x->dims, 0) != x->dims.end()) return pooled;
   Dims kernel, strides, dilations, begins, ends;
   const bool dilated = d.Chance(0.15);
@@ -64,7 +64,7 @@ void DrawLpPool(Drawing& d) {
 }
 
 void DrawGlobal(Drawing& d, const char* op) {
-  const Operand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
+  const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
   d.Node(op, {x});
 }
 

@@ -8,10 +8,12 @@ namespace {
 
 constexpr DataType kFloat = DataType::kFloat32;
 
-Operand Matrix(Drawing& d, const Dims& dims) { return d.Chance(0.6) ? d.Constant(kFloat, dims) : d.Like(kFloat, dims); }
+DrawnOperand Matrix(Drawing& d, const Dims& dims) {
+  return d.Chance(0.6) ? d.Constant(kFloat, dims) : d.Like(kFloat, dims);
+}
 
 // Vectors, matrices, and batches of them that broadcast.
-Operand MatMul(Drawing& d, Operand x) {
+DrawnOperand MatMul(Drawing& d, DrawnOperand x) {
   if (x == nullptr || x->rank() == 0) return nullptr;
   const int64_t columns = d.OneOf(Dims{1, 2, 3, 5, 8, 10, 16, 17, 32, 33, 64});
   if (x->rank() >= 2 && d.Chance(0.25)) {  // on the right
@@ -34,7 +36,7 @@ void DrawMatMul(Drawing& d) { MatMul(d, d.Float(1, 4)); }
 
 // With bias, activation and what else stands behind a dense layer.
 void DrawDense(Drawing& d) {
-  Operand at = MatMul(d, d.Float(2, 4));
+  DrawnOperand at = MatMul(d, d.Float(2, 4));
   for (int64_t i = d.Between(1, 3); i > 0 && at != nullptr; --i) {
     switch (d.Between(0, 3)) {
       case 0:
@@ -53,16 +55,16 @@ void DrawDense(Drawing& d) {
 }
 
 // What varies along some dims of the value alone, applied to it.
-Operand WithBroadcastOperand(Drawing& d, Operand at) {
+DrawnOperand WithBroadcastOperand(Drawing& d, DrawnOperand at) {
   const std::string op = d.OneOf({"Add", "Add", "Mul", "Sub", "Max", "PRelu"});
   const Dims narrow = d.Narrowed(at->dims);
-  const Operand operand = d.Chance(0.5) ? d.Constant(kFloat, narrow) : d.Like(kFloat, narrow);
+  const DrawnOperand operand = d.Chance(0.5) ? d.Constant(kFloat, narrow) : d.Like(kFloat, narrow);
   return op == "Add" && d.Chance(0.5) ? d.Node(op, {operand, at}) : d.Node(op, {at, operand});
 }
 
 // A dense layer whose result is turned, so that it may lie in another order than its dims, and what follows as well.
 void DrawTurnedDense(Drawing& d) {
-  Operand at = MatMul(d, d.Float(2, 4));
+  DrawnOperand at = MatMul(d, d.Float(2, 4));
   for (int64_t i = d.Between(1, 2); i > 0 && at != nullptr; --i) {
     at = WithBroadcastOperand(d, at);
     if (at != nullptr && d.Chance(0.3)) at = d.Node(d.OneOf({"Relu", "Tanh", "Sigmoid"}), {at});
@@ -76,20 +78,20 @@ void DrawTurnedDense(Drawing& d) {
 
 // Several products of one input, as queries, keys and values are made.
 void DrawProductsOfOne(Drawing& d) {
-  const Operand x = d.Float(2, 3);
+  const DrawnOperand x = d.Float(2, 3);
   const int64_t columns = d.OneOf(Dims{4, 8, 16, 20});
   for (int64_t i = d.Between(2, 3); i > 0; --i) {
-    const Operand y = d.Node("MatMul", {x, d.Constant(kFloat, {x->dims.back(), columns})});
+    const DrawnOperand y = d.Node("MatMul", {x, d.Constant(kFloat, {x->dims.back(), columns})});
     d.Node("Add", {y, d.Constant(kFloat, {columns})});
   }
 }
 
 void DrawGemm(Drawing& d) {
-  const Operand x = d.Float(2, 2);
+  const DrawnOperand x = d.Float(2, 2);
   const bool turned_x = d.Chance(0.3), turned_y = d.Chance(0.5);
   const int64_t rows = x->dims[turned_x ? 1 : 0], inner = x->dims[turned_x ? 0 : 1];
   const int64_t columns = d.OneOf(Dims{1, 2, 3, 5, 8, 10, 16, 17, 32, 33, 64});
-  std::vector<Operand> operands = {x, Matrix(d, turned_y ? Dims{columns, inner} : Dims{inner, columns})};
+  std::vector<DrawnOperand> operands = {x, Matrix(d, turned_y ? Dims{columns, inner} : Dims{inner, columns})};
   if (d.Chance(0.7)) {
     operands.push_back(
         Matrix(d, d.OneOf(std::vector<Dims>{{columns}, {columns}, {1, columns}, {rows, columns}, {rows, 1}, {1}, {}})));
@@ -99,7 +101,7 @@ void DrawGemm(Drawing& d) {
   if (turned_y || d.Chance(0.2)) attributes.Int("transB", turned_y);
   if (d.Chance(0.3)) attributes.Float("alpha", d.Real(-1, 2));
   if (d.Chance(0.3)) attributes.Float("beta", d.OneOf(std::vector<double>{0, 0.5, 1, 2}));
-  const Operand y = d.Node("Gemm", operands, attributes);
+  const DrawnOperand y = d.Node("Gemm", operands, attributes);
   if (d.Chance(0.4)) d.Node(d.OneOf({"Relu", "Tanh", "Sigmoid"}), {y});
 }
 

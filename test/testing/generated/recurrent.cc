@@ -17,7 +17,7 @@ constexpr CellRow kCells[] = {{"LSTM", 4, 3}, {"GRU", 3, 2}, {"RNN", 1, 1}};
 
 void DrawRecurrent(Drawing& d, const CellRow& cell) {
   const bool batch_first = d.Chance(0.3), lstm = cell.gates == 4;
-  Operand x = d.Chance(0.6) ? d.Find([](const DrawnValue& v) { return v.is_float() && v.rank() == 3; }) : nullptr;
+  DrawnOperand x = d.Chance(0.6) ? d.Find([](const DrawnValue& v) { return v.is_float() && v.rank() == 3; }) : nullptr;
   if (x == nullptr || std::ranges::find(x->dims, 0) != x->dims.end()) {
     x = d.Input(kFloat, batch_first ? Dims{d.Between(1, 4), d.Between(1, 6), d.Between(1, 20)}
                                     : Dims{d.Between(1, 6), d.Between(1, 4), d.Between(1, 20)});
@@ -30,8 +30,8 @@ void DrawRecurrent(Drawing& d, const CellRow& cell) {
   const auto weights = [&](const Dims& dims) {
     return d.Chance(0.92) ? d.Constant(kFloat, dims) : d.Input(kFloat, dims);
   };
-  std::vector<Operand> operands = {x, weights({directions, cell.gates * hidden, x->dims[2]}),
-                                   weights({directions, cell.gates * hidden, hidden})};
+  std::vector<DrawnOperand> operands = {x, weights({directions, cell.gates * hidden, x->dims[2]}),
+                                        weights({directions, cell.gates * hidden, hidden})};
   operands.push_back(d.Chance(0.7) ? weights({directions, 2 * cell.gates * hidden}) : Drawing::LeftOut());
   if (d.Chance(0.15)) {
     Dims lengths;

@@ -38,7 +38,7 @@ Dims SomeAxes(Drawing& d, int64_t rank) {
 
 void DrawReduction(Drawing& d, const ReductionRow& row) {
   const bool anywhere = row.low <= -1e3;
-  Operand x = anywhere ? d.Float(0, 5) : d.FloatWithin(row.low, row.high);
+  DrawnOperand x = anywhere ? d.Float(0, 5) : d.FloatWithin(row.low, row.high);
   if (row.takes_integers && d.Chance(0.25)) {
     const DataType type = d.OneOf(std::vector<DataType>{DataType::kInt32, DataType::kInt64});
     x = d.Find([&](const DrawnValue& v) { return v.type == type; });
@@ -50,7 +50,7 @@ void DrawReduction(Drawing& d, const ReductionRow& row) {
   const bool none = d.Chance(0.12);
   if (none || d.Chance(0.1)) attributes.Int("noop_with_empty_axes", d.Between(0, 1));
   if (none) {
-    d.Node(row.op, d.Chance(0.5) ? std::vector<Operand>{x} : std::vector<Operand>{x, d.List({})}, attributes);
+    d.Node(row.op, d.Chance(0.5) ? std::vector<DrawnOperand>{x} : std::vector<DrawnOperand>{x, d.List({})}, attributes);
   } else if (const Dims axes = SomeAxes(d, x->rank()); !axes.empty()) {
     d.Node(row.op, {x, d.List(axes)}, attributes);
   }

@@ -5,7 +5,7 @@ namespace pt::testing {
 namespace {
 
 void DrawArg(Drawing& d, const char* op) {
-  const Operand x = d.Float(1, 5);
+  const DrawnOperand x = d.Float(1, 5);
   Attributes attributes;
   if (d.Chance(0.8)) attributes.Int("axis", d.Axis(x->rank()));
   if (d.Chance(0.6)) attributes.Int("keepdims", d.Between(0, 1));
@@ -17,7 +17,7 @@ void DrawArg(Drawing& d, const char* op) {
 }
 
 void DrawTopK(Drawing& d) {
-  Operand x = d.Float(1, 4);
+  DrawnOperand x = d.Float(1, 4);
   if (d.Chance(0.2)) x = d.Input(d.OneOf(std::vector<DataType>{DataType::kInt64, DataType::kInt32}), d.AnyDims(1, 4));
   const int64_t axis = d.Axis(x->rank());
   const int64_t size = x->dims[static_cast<size_t>(axis < 0 ? axis + x->rank() : axis)];
@@ -29,18 +29,18 @@ void DrawTopK(Drawing& d) {
 }
 
 void DrawRunning(Drawing& d) {
-  Operand x = d.Float(1, 4);
+  DrawnOperand x = d.Float(1, 4);
   if (d.Chance(0.25)) x = d.Input(d.OneOf(std::vector<DataType>{DataType::kInt64, DataType::kInt32}), d.AnyDims(1, 4));
   Attributes attributes;
   if (d.Chance(0.5)) attributes.Int("exclusive", d.Between(0, 1));
   if (d.Chance(0.5)) attributes.Int("reverse", d.Between(0, 1));
   const DataType type = d.OneOf(std::vector<DataType>{DataType::kInt64, DataType::kInt32});
-  const Operand axis = d.Constant(type, {}, "ints " + std::to_string(d.Axis(x->rank())));
+  const DrawnOperand axis = d.Constant(type, {}, "ints " + std::to_string(d.Axis(x->rank())));
   d.Node("CumSum", {x, axis}, attributes);
 }
 
 void DrawHardmax(Drawing& d) {
-  const Operand x = d.Float(1, 4);
+  const DrawnOperand x = d.Float(1, 4);
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Int("axis", d.Axis(x->rank()));
   d.Node("Hardmax", {x}, attributes);

@@ -7,8 +7,8 @@
 namespace pt::testing {
 namespace {
 
-Operand Any(Drawing& d) {
-  const Operand there = d.Find([](const DrawnValue& v) { return v.rank() >= 1 && v.rank() <= 5; });
+DrawnOperand Any(Drawing& d) {
+  const DrawnOperand there = d.Find([](const DrawnValue& v) { return v.rank() >= 1 && v.rank() <= 5; });
   return there != nullptr && d.Chance(0.9) ? there : d.Input(DataType::kFloat32, d.AnyDims(1, 5));
 }
 
@@ -21,11 +21,13 @@ Dims SomeAxes(Drawing& d, int64_t rank) {
   return axes;
 }
 
-int64_t SizeOf(Operand x, int64_t axis) { return x->dims[static_cast<size_t>(axis < 0 ? axis + x->rank() : axis)]; }
+int64_t SizeOf(DrawnOperand x, int64_t axis) {
+  return x->dims[static_cast<size_t>(axis < 0 ? axis + x->rank() : axis)];
+}
 
 // Starts and ends inside, outside and at the end of what numbers hold; steps in both directions.
 void DrawSlice(Drawing& d) {
-  const Operand x = Any(d);
+  const DrawnOperand x = Any(d);
   const bool all = d.Chance(0.2);
   Dims axes, starts, ends, steps;
   if (all) {
@@ -49,7 +51,7 @@ void DrawSlice(Drawing& d) {
     ends.push_back(end > 0 && end < size && d.Chance(0.3) ? end - size : end);
     steps.push_back(step);
   }
-  std::vector<Operand> operands = {x, d.List(starts), d.List(ends)};
+  std::vector<DrawnOperand> operands = {x, d.List(starts), d.List(ends)};
   const bool needs_steps = std::ranges::any_of(steps, [](int64_t s) { return s != 1; }) || d.Chance(0.3);
   if (!all || needs_steps) operands.push_back(d.List(axes));
   if (needs_steps) operands.push_back(d.List(steps));
@@ -57,7 +59,7 @@ void DrawSlice(Drawing& d) {
 }
 
 void DrawPad(Drawing& d) {
-  const Operand x = Any(d);
+  const DrawnOperand x = Any(d);
   const std::string mode = d.OneOf({"constant", "constant", "reflect", "edge", "wrap"});
   const bool by_axes = d.Chance(0.3);
   Dims axes;
@@ -75,7 +77,7 @@ void DrawPad(Drawing& d) {
   }
   Dims pads = begins;
   pads.insert(pads.end(), ends.begin(), ends.end());
-  std::vector<Operand> operands = {x, d.List(pads)};
+  std::vector<DrawnOperand> operands = {x, d.List(pads)};
   const bool value = mode == "constant" && x->is_float() && d.Chance(0.5);
   if (value) operands.push_back(d.Number(d.Real(-1, 1)));
   if (by_axes) {
@@ -86,7 +88,7 @@ void DrawPad(Drawing& d) {
 }
 
 void DrawCenterCropPad(Drawing& d) {
-  const Operand x = Any(d);
+  const DrawnOperand x = Any(d);
   Dims shape;
   const Dims axes = SomeAxes(d, x->rank());
   for (const int64_t axis : axes) shape.push_back(std::max<int64_t>(1, SizeOf(x, axis) + d.Between(-3, 3)));

@@ -87,7 +87,7 @@ void ApplyMask(const Mask& mask, const void* data, int64_t offset, std::span<flo
 template <typename T>
 class AttentionWorker {
  public:
-  AttentionWorker(const Attention<T>& attention, const Run& run, int64_t part)
+  AttentionWorker(const Attention<T>& attention, const HostCall& run, int64_t part)
       : attention_(attention),
         run_(run),
         memory_(reinterpret_cast<float*>(run.scratch) + part * attention.part_floats()),
@@ -277,7 +277,7 @@ class AttentionWorker {
   }
 
   const Attention<T>& attention_;
-  const struct Run& run_;
+  const struct HostCall& run_;
   const Bfloat16Conversions conversions_ = FindBfloat16Conversions();
   float* memory_;
   T *k_panels_, *v_panels_;
@@ -289,7 +289,7 @@ class AttentionWorker {
 };
 
 template <typename T>
-void Attend(const Attention<T>& a, const Run& run) {
+void Attend(const Attention<T>& a, const HostCall& run) {
   const auto keys = static_cast<double>(a.k.columns);
   const double products = keys * static_cast<double>(a.k.rows + a.v.columns) * 0.0025 * sizeof(T) *
                           (a.thin != nullptr ? 3 : 1);  // nanoseconds of a row
@@ -315,15 +315,15 @@ std::optional<std::vector<int64_t>> BroadcastStrides(std::span<const int64_t> fr
 template <typename T>
 class AttentionMaker {
  public:
-  AttentionMaker(const Site& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
+  AttentionMaker(const HostSite& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     PT_ASSIGN(Attention<T> attention, Read());
     PT_CHECK_OK(Size(attention));
-    Routine routine;
+    HostRoutine routine;
     routine.scratch_bytes = bytes_;
     routine.pack = [products = attention.products](CompileContext&) { return products.CheckProcessor(); };
-    routine.run = [a = std::move(attention)](const Run& run) -> Status {
+    routine.run = [a = std::move(attention)](const HostCall& run) -> Status {
       WriteCaches(a.caches, run);
       if (a.batches.count * a.q.rows * a.v.columns != 0) Attend(a, run);
       return {};
@@ -388,12 +388,12 @@ class AttentionMaker {
            together(a.y.column_stride, a.y.columns);
   }
 
-  bool IsStored(const Operand& operand) const {
+  bool IsStored(const HostOperand& operand) const {
     return std::is_same_v<T, float> ? operand.type() == DataType::kFloat32 : site_.is_shortened(operand);
   }
 
   Result<Mask> ReadMask(const AttentionMask& mask, const Attention<T>& a, size_t tensor) {
-    const Operand& operand = site_.in[mask.place];
+    const HostOperand& operand = site_.in[mask.place];
     if (mask.is_condition ? operand.type() != DataType::kBool : !site_.is_float32(operand)) return Refuse();
     std::vector<int64_t> scores = batch_dims_;
     scores.insert(scores.end(), {a.q.rows, a.k.columns});
@@ -443,7 +443,7 @@ class AttentionMaker {
 
   Error Refuse() const { return site_.Unsupported("this is not attention in float32 with dims that fit"); }
 
-  const Site& site_;
+  const HostSite& site_;
   const AttentionOperands& operands_;
   std::vector<int64_t> batch_dims_;
   std::array<std::vector<int64_t>, kTensors> batch_strides_;
@@ -452,7 +452,7 @@ class AttentionMaker {
 
 }  // namespace
 
-Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands) {
+Result<HostRoutine> MakeAttention(const HostSite& site, const AttentionOperands& operands) {
   const bool shortened = site.is_shortened(site.in[operands.q.place]);
   return shortened ? AttentionMaker<Bfloat16>(site, operands).Make() : AttentionMaker<float>(site, operands).Make();
 }

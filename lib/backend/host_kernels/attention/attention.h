@@ -12,14 +12,14 @@ namespace pt::host {
 
 // A tensor as a product has it: batch dims, which broadcast to the result's, then a matrix.
 struct AttentionOperand {
-  size_t place = 0;  // into Site::in; of the result, into Site::out
+  size_t place = 0;  // into HostSite::in; of the result, into HostSite::out
   std::vector<int64_t> dims, strides;
-  bool is_output = false;  // into Site::out: a cache that this kernel has written
+  bool is_output = false;  // into HostSite::out: a cache that this kernel has written
 };
 
 // Scores + mask, or scores where the condition is `keep_where` and `otherwise` elsewhere. Broadcasts to the scores.
 struct AttentionMask {
-  size_t place = 0;  // into Site::in
+  size_t place = 0;  // into HostSite::in
   bool is_condition = false, keep_where = true;
   float otherwise = 0;
   std::vector<int64_t> dims = {}, strides = {};  // as it is seen; none: those of the operand
@@ -42,8 +42,8 @@ struct AttentionOperands {
 void ShareKeys(AttentionOperands& operands, int64_t each);
 
 // kUnsupported where types or dims do not fit.
-Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands);
+Result<HostRoutine> MakeAttention(const HostSite& site, const AttentionOperands& operands);
 // The site's nodes, which the pattern was read from.
-Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern);
+Result<HostRoutine> MakeAttention(const HostSite& site, const AttentionPattern& pattern);
 
 }  // namespace pt::host

@@ -7,7 +7,7 @@
 namespace pt::host {
 namespace {
 
-bool IsRows(const CachePart& part, const Operand& operand) {
+bool IsRows(const CachePart& part, const HostOperand& operand) {
   return operand.type() == DataType::kFloat32 && part.dims.size() == 4 && (part.strides[3] == 1 || part.dims[3] <= 1);
 }
 
@@ -29,7 +29,7 @@ void CopyHead(const CachePart& from, const float* data, const AttentionCache& ca
 
 }  // namespace
 
-Status CheckCache(const Site& site, const AttentionCache& cache) {
+Status CheckCache(const HostSite& site, const AttentionCache& cache) {
   const CachePart &fresh = cache.fresh, &present = cache.present;
   std::vector<int64_t> whole = fresh.dims;
   bool fits = IsRows(fresh, site.in[fresh.place]) && IsRows(present, site.out[present.place]);
@@ -44,7 +44,7 @@ Status CheckCache(const Site& site, const AttentionCache& cache) {
   return site.Unsupported("its cache of keys and values is not of float32 rows that fit each other");
 }
 
-void WriteCaches(std::span<const AttentionCache> caches, const Run& run) {
+void WriteCaches(std::span<const AttentionCache> caches, const HostCall& run) {
   for (const AttentionCache& cache : caches) {
     const std::vector<int64_t>& dims = cache.present.dims;
     const int64_t past = cache.past ? cache.past->dims[2] : 0;

@@ -7,7 +7,7 @@ namespace pt::host {
 
 // [batch, heads, length, size], elements of the last dim beside each other, float32.
 struct CachePart {
-  size_t place = 0;  // into Site::in; of the whole, into Site::out
+  size_t place = 0;  // into HostSite::in; of the whole, into HostSite::out
   std::vector<int64_t> dims, strides;
 };
 
@@ -17,9 +17,9 @@ struct AttentionCache {
 };
 
 // kUnsupported where types or dims do not fit each other.
-Status CheckCache(const Site& site, const AttentionCache& cache);
+Status CheckCache(const HostSite& site, const AttentionCache& cache);
 
 // Writes what the caches are after the run.
-void WriteCaches(std::span<const AttentionCache> caches, const Run& run);
+void WriteCaches(std::span<const AttentionCache> caches, const HostCall& run);
 
 }  // namespace pt::host

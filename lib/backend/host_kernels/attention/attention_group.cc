@@ -7,8 +7,8 @@ namespace pt::host {
 namespace {
 
 // The mask under the scores' four dims.
-Status SeeFourDims(const Site& site, AttentionMask& mask) {
-  const Operand& operand = site.in[mask.place];
+Status SeeFourDims(const HostSite& site, AttentionMask& mask) {
+  const HostOperand& operand = site.in[mask.place];
   if (operand.rank() > 4) return site.Unsupported("a mask has more dims than the scores");
   const auto missing = static_cast<size_t>(4 - operand.rank());
   mask.dims.assign(missing, 1);
@@ -20,11 +20,11 @@ Status SeeFourDims(const Site& site, AttentionMask& mask) {
 
 }  // namespace
 
-Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern) {
+Result<HostRoutine> MakeAttention(const HostSite& site, const AttentionPattern& pattern) {
   const auto place_of = [&](ValueId value) {
-    return static_cast<size_t>(std::ranges::find(site.in, value, &Operand::value) - site.in.begin());
+    return static_cast<size_t>(std::ranges::find(site.in, value, &HostOperand::value) - site.in.begin());
   };
-  const auto see = [](size_t place, const Operand& operand, const std::vector<size_t>& dims) {
+  const auto see = [](size_t place, const HostOperand& operand, const std::vector<size_t>& dims) {
     AttentionOperand seen{place, {}, {}};
     for (size_t dim : dims) {
       seen.dims.push_back(operand.dims()[dim]);

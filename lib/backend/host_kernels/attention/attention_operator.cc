@@ -9,7 +9,7 @@ namespace pt::host {
 namespace {
 
 // [batch, heads, length, size], or [batch, length, heads · size], as [batch, heads, length, size].
-Result<AttentionOperand> SeeHeads(const Site& site, size_t place, const Operand& operand, int64_t flat_heads) {
+Result<AttentionOperand> SeeHeads(const HostSite& site, size_t place, const HostOperand& operand, int64_t flat_heads) {
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
   if (dims.size() == 4) return AttentionOperand{place, dims, strides};
   if (dims.size() != 3 || flat_heads < 1 || dims[2] % flat_heads != 0) {
@@ -20,7 +20,7 @@ Result<AttentionOperand> SeeHeads(const Site& site, size_t place, const Operand&
 }
 
 // Whether only what this kernel makes is asked for.
-Status NeedTaken(const Site& site) {
+Status NeedTaken(const HostSite& site) {
   if (site.has(6)) return site.Unsupported("it has lengths of entries");
   if (site.out.size() > 3 && site.out[3].present()) return site.Unsupported("its scores are an output");
   if (ReadAttentionNode(site.node()).softmax_type != DataType::kFloat32)
@@ -32,12 +32,12 @@ Status NeedTaken(const Site& site) {
 }
 
 // Of keys (0) or values (1): the whole cache where there is one, and then what is to be written of it.
-Result<AttentionOperand> ReadKeys(const Site& site, size_t which, AttentionOperands& operands) {
+Result<AttentionOperand> ReadKeys(const HostSite& site, size_t which, AttentionOperands& operands) {
   const size_t fresh_place = 1 + which, past_place = 4 + which, present_place = 1 + which;
   PT_ASSIGN(AttentionOperand fresh,
             SeeHeads(site, fresh_place, site.in[fresh_place], ReadAttentionNode(site.node()).kv_heads));
   if (present_place >= site.out.size() || !site.out[present_place].present()) return fresh;
-  const Operand& whole = site.out[present_place];
+  const HostOperand& whole = site.out[present_place];
   AttentionCache cache{
       std::nullopt, {fresh_place, fresh.dims, fresh.strides}, {present_place, whole.dims(), whole.strides()}};
   if (site.has(past_place)) cache.past = {past_place, site.in[past_place].dims(), site.in[past_place].strides()};
@@ -47,8 +47,8 @@ Result<AttentionOperand> ReadKeys(const Site& site, size_t which, AttentionOpera
 }
 
 // The mask under [batch, heads, queries, keys].
-Result<AttentionMask> SeeMask(const Site& site, int64_t keys) {
-  const Operand& operand = site.in[3];
+Result<AttentionMask> SeeMask(const HostSite& site, int64_t keys) {
+  const HostOperand& operand = site.in[3];
   // A shorter mask hides the keys behind it.
   if (operand.rank() < 1 || operand.rank() > 4 || operand.dims().back() != keys)
     return site.Unsupported("its mask does not have one element a key");
@@ -64,7 +64,7 @@ Result<AttentionMask> SeeMask(const Site& site, int64_t keys) {
   return mask;
 }
 
-Result<Routine> AttentionOperator(const Site& site) {
+Result<HostRoutine> AttentionOperator(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 7));
   PT_CHECK_OK(NeedTaken(site));
   AttentionOperands operands;
@@ -93,10 +93,10 @@ Result<Routine> AttentionOperator(const Site& site) {
   return MakeAttention(site, operands);
 }
 
-constexpr std::array kAttentionOperators = {OperatorRow{"Attention", AttentionOperator}};
+constexpr std::array kAttentionOperators = {HostRow{"Attention", AttentionOperator}};
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionOperators() { return kAttentionOperators; }
+std::span<const HostRow> AttentionOperators() { return kAttentionOperators; }
 
 }  // namespace pt::host

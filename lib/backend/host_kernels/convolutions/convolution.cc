@@ -16,7 +16,7 @@ namespace {
 struct ConvolutionKind {
   bool (*fits)(const FilterDims& filters);
   std::vector<Arrangement> (*arrangements)(const FilterDims& filters);
-  Result<Routine> (*make)(const Site& site, const ConvolutionGroup& group);
+  Result<HostRoutine> (*make)(const HostSite& site, const ConvolutionGroup& group);
 };
 
 constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwise, MakeDepthwise},
@@ -43,15 +43,15 @@ const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-Error Refuse(const Site& site) {
+Error Refuse(const HostSite& site) {
   return site.Unsupported("this is not a convolution of images in float32 with constant filters");
 }
 
-size_t PlaceOf(const Site& site, ValueId value) {
-  return static_cast<size_t>(std::ranges::find(site.in, value, &Operand::value) - site.in.begin());
+size_t PlaceOf(const HostSite& site, ValueId value) {
+  return static_cast<size_t>(std::ranges::find(site.in, value, &HostOperand::value) - site.in.begin());
 }
 
-Result<Images> ReadImages(const Site& site, const Operand& operand, size_t place, DataType stored) {
+Result<Images> ReadImages(const HostSite& site, const HostOperand& operand, size_t place, DataType stored) {
   const bool is_image = operand.rank() == 4 || operand.rank() == 3;
   if (!site.is_float32(operand) || operand.type() != stored || !is_image || operand.count() == 0) return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
@@ -78,7 +78,7 @@ void TakeOneRow(WindowParameters& window) {
   }
 }
 
-Result<std::vector<float>> ReadBias(const Site& site, const Node& node, int64_t channels) {
+Result<std::vector<float>> ReadBias(const HostSite& site, const Node& node, int64_t channels) {
   if (node.inputs.size() < 3 || !node.inputs[2].valid()) return std::vector<float>();
   const auto& bias = site.graph.value(node.inputs[2]).constant;
   if (!bias || bias->type() != DataType::kFloat32 || bias->element_count() != channels) return Refuse(site);
@@ -113,11 +113,11 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, const ConvolutionGro
   return FindKind(graph, node)->arrangements(*ReadFilters(graph, node));
 }
 
-Result<Routine> MakeConvolution(const Site& site, const ConvolutionGroup& group) {
+Result<HostRoutine> MakeConvolution(const HostSite& site, const ConvolutionGroup& group) {
   return FindKind(site.graph, site.graph.node(group.convolution))->make(site, group);
 }
 
-Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, DataType stored) {
+Result<Convolution> ReadShapes(const HostSite& site, const ConvolutionGroup& group, DataType stored) {
   const Node& node = site.graph.node(group.convolution);
   const size_t place = PlaceOf(site, node.inputs[0]);
   if (site.out.size() != 1 || place == site.in.size()) return Refuse(site);

@@ -27,7 +27,7 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, const ConvolutionGro
 std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph);
 
 // The site's nodes, which the group was read from. kUnsupported where types or dims do not fit.
-Result<Routine> MakeConvolution(const Site& site, const ConvolutionGroup& group);
+Result<HostRoutine> MakeConvolution(const HostSite& site, const ConvolutionGroup& group);
 
 // What decides which kernel is for a convolution.
 struct FilterDims {
@@ -60,6 +60,7 @@ struct Convolution {
 };
 
 // With images stored as float32, or bfloat16 in its place. kUnsupported where types or dims do not fit.
-Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, DataType stored = DataType::kFloat32);
+Result<Convolution> ReadShapes(const HostSite& site, const ConvolutionGroup& group,
+                               DataType stored = DataType::kFloat32);
 
 }  // namespace pt::host

@@ -65,9 +65,9 @@ void ComputeStretch(const Depthwise<T>& d, const T* x, T* y, int64_t stretch, in
 template <typename T>
 class DepthwiseMaker {
  public:
-  DepthwiseMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  DepthwiseMaker(const HostSite& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     Depthwise<T> d;
     d.rows = FindDepthwiseRows<T>();
     constexpr DataType kStored = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBfloat16;
@@ -77,9 +77,9 @@ class DepthwiseMaker {
     DescribeRow(d);
     PackConstants(d);
     Divide(d);
-    Routine routine;
+    HostRoutine routine;
     const auto shared = std::make_shared<const Depthwise<T>>(std::move(d));
-    routine.run = [shared](const Run& run) -> Status {
+    routine.run = [shared](const HostCall& run) -> Status {
       const Depthwise<T>& all = *shared;
       const Images &from = all.shapes.x, &to = all.shapes.y;
       const auto* x = run.input<T>(from.place);
@@ -139,7 +139,7 @@ class DepthwiseMaker {
     d.channels_together = std::min(std::max(fitting, kFewBlocks), (blocks - 1) / d.channel_parts + 1) * d.rows.lanes;
   }
 
-  const Site& site_;
+  const HostSite& site_;
   const ConvolutionGroup& group_;
 };
 
@@ -151,7 +151,7 @@ bool FitsDepthwise(const FilterDims& filters) {
 
 std::vector<Arrangement> ArrangementsOfDepthwise(const FilterDims&) { return {Arrangement::kChannelsLast}; }
 
-Result<Routine> MakeDepthwise(const Site& site, const ConvolutionGroup& group) {
+Result<HostRoutine> MakeDepthwise(const HostSite& site, const ConvolutionGroup& group) {
   const bool shortened = site.out.size() == 1 && site.is_shortened(site.out[0]);
   return shortened ? DepthwiseMaker<Bfloat16>(site, group).Make() : DepthwiseMaker<float>(site, group).Make();
 }

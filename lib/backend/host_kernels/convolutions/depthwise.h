@@ -9,6 +9,6 @@ bool FitsDepthwise(const FilterDims& filters);
 std::vector<Arrangement> ArrangementsOfDepthwise(const FilterDims& filters);
 
 // kUnsupported where types or dims do not fit.
-Result<Routine> MakeDepthwise(const Site& site, const ConvolutionGroup& group);
+Result<HostRoutine> MakeDepthwise(const HostSite& site, const ConvolutionGroup& group);
 
 }  // namespace pt::host

@@ -97,7 +97,7 @@ void ComputePart(const FewFilters& f, const float* x, float* y, int64_t first_ro
   }
 }
 
-void RunAll(const FewFilters& f, const Run& run) {
+void RunAll(const FewFilters& f, const HostCall& run) {
   const auto* x = run.input<float>(f.shapes.x.place);
   auto* y = run.output<float>(f.shapes.y.place);
   const int64_t columns = f.column_parts(), parts = f.row_parts() * columns;
@@ -117,18 +117,18 @@ void RunAll(const FewFilters& f, const Run& run) {
 
 class FewFiltersMaker {
  public:
-  FewFiltersMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  FewFiltersMaker(const HostSite& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     FewFilters f;
     f.rows = FindPlaneRows();
     PT_ASSIGN(f.shapes, ReadShapes(site_, group_));
     PT_CHECK_OK(Divide(f));
     PT_CHECK_OK(PackConstants(f));
-    Routine routine;
+    HostRoutine routine;
     routine.scratch_bytes = f.part_bytes() * site_.width;
     const auto shared = std::make_shared<const FewFilters>(std::move(f));
-    routine.run = [shared](const Run& run) -> Status {
+    routine.run = [shared](const HostCall& run) -> Status {
       RunAll(*shared, run);
       return {};
     };
@@ -186,7 +186,7 @@ class FewFiltersMaker {
 
   Error TooLarge() const { return site_.Unsupported("what a row of its result sees is too large"); }
 
-  const Site& site_;
+  const HostSite& site_;
   const ConvolutionGroup& group_;
 };
 
@@ -200,7 +200,7 @@ bool FitsFewFilters(const FilterDims& filters) {
 
 std::vector<Arrangement> ArrangementsOfFewFilters(const FilterDims&) { return {Arrangement::kRowMajor}; }
 
-Result<Routine> MakeFewFilters(const Site& site, const ConvolutionGroup& group) {
+Result<HostRoutine> MakeFewFilters(const HostSite& site, const ConvolutionGroup& group) {
   return FewFiltersMaker(site, group).Make();
 }
 

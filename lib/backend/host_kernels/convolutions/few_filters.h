@@ -10,6 +10,6 @@ bool FitsFewFilters(const FilterDims& filters);
 std::vector<Arrangement> ArrangementsOfFewFilters(const FilterDims& filters);
 
 // kUnsupported where types or dims do not fit.
-Result<Routine> MakeFewFilters(const Site& site, const ConvolutionGroup& group);
+Result<HostRoutine> MakeFewFilters(const HostSite& site, const ConvolutionGroup& group);
 
 }  // namespace pt::host

@@ -58,7 +58,7 @@ struct Grouped {
 // One part of the work: goes through stretches of rows of a block of an image.
 class GroupedWorker {
  public:
-  GroupedWorker(const Grouped& grouped, const Run& run, int64_t part)
+  GroupedWorker(const Grouped& grouped, const HostCall& run, int64_t part)
       : g_(grouped), run_(run), scratch_(reinterpret_cast<float*>(run.scratch) + part * grouped.part_floats()) {}
 
   void Compute(int64_t begin, int64_t end) {
@@ -160,7 +160,7 @@ class GroupedWorker {
   }
 
   const Grouped& g_;
-  const struct Run& run_;
+  const struct HostCall& run_;
   float* scratch_;
   const float* x_ = nullptr;
   float* y_ = nullptr;
@@ -199,9 +199,9 @@ void PackFilters(const Grouped& g, float* packed) {
 
 class GroupedMaker {
  public:
-  GroupedMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  GroupedMaker(const HostSite& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     Grouped g;
     g.math = FindGroupedRows();
     PT_ASSIGN(g.shapes, ReadShapes(site_, group_));
@@ -212,11 +212,11 @@ class GroupedMaker {
     Divide(g);
     PT_CHECK_OK(DescribeRows(g));
     FindLanes(g);
-    Routine routine;
+    HostRoutine routine;
     routine.scratch_bytes = static_cast<uint64_t>(g.part_floats()) * sizeof(float) * site_.width;
     const auto shared = std::make_shared<Grouped>(std::move(g));
     routine.pack = [shared](CompileContext& context) { return Pack(context, *shared); };
-    routine.run = [shared](const Run& run) -> Status {
+    routine.run = [shared](const HostCall& run) -> Status {
       const Grouped& all = *shared;
       const double rows = static_cast<double>(all.shapes.y.rows * all.shapes.images);
       const double work = all.shapes.macs_of_row() * 0.01 * rows / static_cast<double>(all.items());
@@ -295,7 +295,7 @@ class GroupedMaker {
     });
   }
 
-  const Site& site_;
+  const HostSite& site_;
   const ConvolutionGroup& group_;
 };
 
@@ -317,7 +317,7 @@ std::vector<Arrangement> ArrangementsOfGrouped(const FilterDims& filters) {
   return arrangements;
 }
 
-Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group) {
+Result<HostRoutine> MakeGrouped(const HostSite& site, const ConvolutionGroup& group) {
   return GroupedMaker(site, group).Make();
 }
 

@@ -9,6 +9,6 @@ bool FitsGrouped(const FilterDims& filters);
 std::vector<Arrangement> ArrangementsOfGrouped(const FilterDims& filters);
 
 // kUnsupported where types or dims do not fit, filters are not finite, or kernels are too large.
-Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group);
+Result<HostRoutine> MakeGrouped(const HostSite& site, const ConvolutionGroup& group);
 
 }  // namespace pt::host

@@ -22,8 +22,8 @@ void CopyWithRoom(const uint8_t* from, int64_t n, uint8_t* to) {
 
 }  // namespace
 
-Result<IntegerImages> IntegerImages::Read(const Site& site, const Node& node, const Operand& x, const Operand& filters,
-                                          const Operand& y) {
+Result<IntegerImages> IntegerImages::Read(const HostSite& site, const Node& node, const HostOperand& x,
+                                          const HostOperand& filters, const HostOperand& y) {
   const auto refuse = [&] { return site.Unsupported("attributes and dims of the convolution do not fit together"); };
   const std::vector<int64_t>& dims = x.dims();
   const int64_t groups = ReadConvolutionGroups(node);

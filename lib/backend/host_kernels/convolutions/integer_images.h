@@ -16,8 +16,8 @@ class IntegerImages {
 
   // x, filters, y: the operands of the convolution `node`, and of the site; x may lie apart in any dim. kUnsupported
   // where attributes and dims do not fit together, or sizes are too large.
-  static Result<IntegerImages> Read(const Site& site, const Node& node, const Operand& x, const Operand& filters,
-                                    const Operand& y);
+  static Result<IntegerImages> Read(const HostSite& site, const Node& node, const HostOperand& x,
+                                    const HostOperand& filters, const HostOperand& y);
 
   int64_t groups() const { return groups_; }
   int64_t depth() const { return static_cast<int64_t>(offsets_.size()); }

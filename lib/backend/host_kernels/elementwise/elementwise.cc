@@ -32,7 +32,7 @@ bool MagnifiesRounding(Function function, DataType to) {
 // Builds an expression node by node.
 class Emitter {
  public:
-  explicit Emitter(const Site& site) : site_(site) {
+  explicit Emitter(const HostSite& site) : site_(site) {
     for (uint32_t i = 0; i < site.in.size(); ++i) {
       registers_[site.in[i].value] = i;
       expression_.registers.push_back(site.in[i].type());
@@ -45,7 +45,7 @@ class Emitter {
   }
 
   const Graph& graph() const { return site_.graph; }
-  const Site& site() const { return site_; }
+  const HostSite& site() const { return site_; }
   DataType type(uint32_t r) const { return expression_.registers[r]; }
 
   // The register of an input of the node.
@@ -82,7 +82,7 @@ class Emitter {
   void Define(ValueId value, uint32_t r) { registers_[value] = r; }
 
   Result<Expression> Finish() {
-    for (const Operand& y : site_.out) {
+    for (const HostOperand& y : site_.out) {
       const auto at = registers_.find(y.value);
       const bool made = at != registers_.end() && at->second >= site_.in.size();
       if (!made) return site_.Unsupported("its result is of another type");
@@ -108,7 +108,7 @@ class Emitter {
     return Append({.function = function, .in = {from, from, from}, .inputs = 1, .work = kWork}, to);
   }
 
-  const Site& site_;
+  const HostSite& site_;
   Expression expression_;
   std::map<ValueId, uint32_t> registers_;
   bool shortened_ = false;  // some input is stored as bfloat16
@@ -264,7 +264,7 @@ const ElementwiseRow* FindElementwiseRow(const Node& node) {
 
 bool IsElementwiseOperator(const Node& node) { return FindElementwiseRow(node) != nullptr; }
 
-Result<Expression> MakeExpression(const Site& site) {
+Result<Expression> MakeExpression(const HostSite& site) {
   Emitter emitter(site);
   for (NodeId id : site.nodes) {
     const Node& node = site.graph.node(id);

@@ -27,7 +27,7 @@ struct Side {
 };
 
 // The elements are counted as they follow each other in the result.
-Side SideOf(const Operand& operand, const Operand& result) {
+Side SideOf(const HostOperand& operand, const HostOperand& result) {
   Side side;
   side.bytes = BytesOf(operand.type());
   const size_t lead = result.dims().size() - operand.dims().size();
@@ -131,7 +131,7 @@ void PlaceRegisters(Program& program) {
   }
 }
 
-void RunTile(const Program& program, const Run& run, std::byte* slots, int64_t begin, int64_t n) {
+void RunTile(const Program& program, const HostCall& run, std::byte* slots, int64_t begin, int64_t n) {
   const Expression& e = program.expression;
   std::array<void*, kMostRegisters> at;
   const auto slot_at = [&](uint32_t slot) -> void* { return slots + slot * program.slot_bytes; };
@@ -159,7 +159,7 @@ void RunTile(const Program& program, const Run& run, std::byte* slots, int64_t b
 }
 
 // Fills the tiles of what is one element everywhere.
-void EnterProgram(const Program& program, const Run& run, std::byte* slots) {
+void EnterProgram(const Program& program, const HostCall& run, std::byte* slots) {
   const int64_t n = std::min(program.count, kTileElements);
   for (size_t i = 0; i < program.in.size(); ++i) {
     const Side& side = program.in[i];
@@ -172,13 +172,13 @@ void EnterProgram(const Program& program, const Run& run, std::byte* slots) {
   }
 }
 
-void RunRange(const Program& program, const Run& run, std::byte* slots, int64_t begin, int64_t end) {
+void RunRange(const Program& program, const HostCall& run, std::byte* slots, int64_t begin, int64_t end) {
   for (int64_t at = begin; at < end; at += kTileElements) {
     RunTile(program, run, slots, at, std::min(kTileElements, end - at));
   }
 }
 
-void RunProgram(const Program& program, const Run& run) {
+void RunProgram(const Program& program, const HostCall& run) {
   const int64_t tiles = (program.count + kTileElements - 1) / kTileElements;
   const double work = program.work * static_cast<double>(std::min(program.count, kTileElements));
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
@@ -198,19 +198,19 @@ bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& 
   return true;
 }
 
-Result<Program> ProgramOf(const Site& site) {
+Result<Program> ProgramOf(const HostSite& site) {
   PT_ASSIGN(Expression expression, MakeExpression(site));
   const std::vector<int64_t>& dims = site.out[0].dims();
-  for (const Operand& y : site.out) {
+  for (const HostOperand& y : site.out) {
     if (y.dims() != dims) return site.Unsupported("its results differ in dims");
   }
   if (expression.registers.size() > kMostRegisters) return site.Unsupported("it has too many values");
   Program program;
-  for (const Operand& x : site.in) {
+  for (const HostOperand& x : site.in) {
     if (!BroadcastsTo(x.dims(), dims)) return site.Unsupported("an input does not broadcast to the result");
     program.in.push_back(SideOf(x, site.out[0]));
   }
-  for (const Operand& y : site.out) {
+  for (const HostOperand& y : site.out) {
     program.out.push_back(SideOf(y, site.out[0]));
     if (program.out.back().kind == Side::Kind::kRepeats) program.out.back().kind = Side::Kind::kDirect;  // one element
   }
@@ -226,7 +226,7 @@ Result<Program> ProgramOf(const Site& site) {
 
 // Inputs that the result may lie on: the last operation makes the only one, so each tile of an input is read before it
 // is written.
-std::vector<uint32_t> InPlace(const Site& site, const Program& program) {
+std::vector<uint32_t> InPlace(const HostSite& site, const Program& program) {
   std::vector<uint32_t> inputs;
   for (uint32_t i = 0; i < site.in.size() && site.out.size() == 1; ++i) {
     if (program.in[i].kind == Side::Kind::kDirect && site.in[i].dims() == site.out[0].dims() &&
@@ -239,24 +239,24 @@ std::vector<uint32_t> InPlace(const Site& site, const Program& program) {
 
 }  // namespace
 
-Result<Routine> MakeElementwise(const Site& site) {
+Result<HostRoutine> MakeElementwise(const HostSite& site) {
   PT_ASSIGN(Program program, ProgramOf(site));
-  Routine routine;
+  HostRoutine routine;
   routine.scratch_bytes = program.part_bytes() * site.width;
   routine.in_place = InPlace(site, program);
-  routine.run = [program = std::move(program)](const Run& run) -> Status {
+  routine.run = [program = std::move(program)](const HostCall& run) -> Status {
     if (program.count != 0) RunProgram(program, run);
     return {};
   };
   return routine;
 }
 
-Result<ElementwisePart> MakeElementwisePart(const Site& site) {
+Result<ElementwisePart> MakeElementwisePart(const HostSite& site) {
   PT_ASSIGN(Program made, ProgramOf(site));
   const auto program = std::make_shared<const Program>(std::move(made));
   return ElementwisePart{program->part_bytes(), program->work, InPlace(site, *program),
-                         [program](const Run& run, std::byte* slots) { EnterProgram(*program, run, slots); },
-                         [program](const Run& run, std::byte* slots, int64_t begin, int64_t end) {
+                         [program](const HostCall& run, std::byte* slots) { EnterProgram(*program, run, slots); },
+                         [program](const HostCall& run, std::byte* slots, int64_t begin, int64_t end) {
                            RunRange(*program, run, slots, begin, end);
                          }};
 }

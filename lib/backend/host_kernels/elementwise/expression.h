@@ -25,8 +25,8 @@ struct Expression {
 };
 
 // The site's nodes as an expression, or kUnsupported where an operator, types or dims do not fit.
-Result<Expression> MakeExpression(const Site& site);
-Result<Routine> MakeElementwise(const Site& site);
+Result<Expression> MakeExpression(const HostSite& site);
+Result<HostRoutine> MakeElementwise(const HostSite& site);
 
 // An expression whose elements another kernel computes in stretches of its own, on one core.
 struct ElementwisePart {
@@ -34,10 +34,10 @@ struct ElementwisePart {
   double work = 0;     // nanoseconds of one element
   std::vector<uint32_t> in_place;
   // Once on a core, before any stretch; then elements begin to before end, in row-major order.
-  std::function<void(const Run&, std::byte*)> enter;
-  std::function<void(const Run&, std::byte*, int64_t begin, int64_t end)> run;
+  std::function<void(const HostCall&, std::byte*)> enter;
+  std::function<void(const HostCall&, std::byte*, int64_t begin, int64_t end)> run;
 };
-Result<ElementwisePart> MakeElementwisePart(const Site& site);
+Result<ElementwisePart> MakeElementwisePart(const HostSite& site);
 
 // There is a row for the operator; its types and parameters may still rule it out.
 bool IsElementwiseOperator(const Node& node);

@@ -22,7 +22,7 @@ struct ArgReduction {
   bool most = true, last = false;
 };
 
-Status RunArgReduction(const ArgReduction& r, const Run& run) {
+Status RunArgReduction(const ArgReduction& r, const HostCall& run) {
   const auto* x = run.input<float>(0);
   auto* y = run.output<int64_t>(0);
   const int64_t pieces = (r.lines + kMostLines - 1) / kMostLines;
@@ -45,9 +45,9 @@ Status RunArgReduction(const ArgReduction& r, const Run& run) {
 }
 
 template <bool most>
-Result<Routine> ArgReduce(const Site& site) {
+Result<HostRoutine> ArgReduce(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   if (x.type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
   PT_ASSIGN(const ArgReductionNode arg,
             OrUnsupported(ReadArgReduction(site.node(), site.graph.opset(), x.dims().size()), site));
@@ -72,14 +72,13 @@ Result<Routine> ArgReduce(const Site& site) {
     r.y_step = r.outer.inner_stride()[1];
     r.outer = r.outer.Without(0);
   }
-  return Routine{[r = std::move(r)](const Run& run) { return RunArgReduction(r, run); }};
+  return HostRoutine{[r = std::move(r)](const HostCall& run) { return RunArgReduction(r, run); }};
 }
 
-constexpr std::array kArgReductionOperators = {OperatorRow{"ArgMax", ArgReduce<true>},
-                                               OperatorRow{"ArgMin", ArgReduce<false>}};
+constexpr std::array kArgReductionOperators = {HostRow{"ArgMax", ArgReduce<true>}, HostRow{"ArgMin", ArgReduce<false>}};
 
 }  // namespace
 
-std::span<const OperatorRow> ArgReductionOperators() { return kArgReductionOperators; }
+std::span<const HostRow> ArgReductionOperators() { return kArgReductionOperators; }
 
 }  // namespace pt::host

@@ -15,7 +15,7 @@ constexpr std::array<uint64_t, 2> kNothing = {};
 
 }  // namespace
 
-Routine RoutineOf(const Site& site, const std::vector<Box>& boxes) {
+HostRoutine RoutineOf(const HostSite& site, const std::vector<Box>& boxes) {
   const int64_t bytes = BytesOf(site.in[0].type());
   std::vector<Move> moves;
   for (const Box& box : boxes) {
@@ -23,7 +23,7 @@ Routine RoutineOf(const Site& site, const std::vector<Box>& boxes) {
     if (empty || !site.out[box.out].present()) continue;
     moves.push_back({box.in, box.out, box.from * bytes, box.to * bytes, StridedCopy(box.dims, bytes)});
   }
-  return {[moves = std::move(moves)](const Run& run) -> Status {
+  return {[moves = std::move(moves)](const HostCall& run) -> Status {
     for (const Move& move : moves) {
       const void* zeros = kNothing.data();
       const auto* from = static_cast<const std::byte*>(move.in == kZeros ? zeros : run.in[move.in]) + move.from;

@@ -11,13 +11,13 @@ namespace pt::host {
 inline constexpr uint32_t kZeros = ~uint32_t{0};
 
 struct Box {
-  uint32_t in = 0, out = 0;  // indices into Site::in and Site::out
+  uint32_t in = 0, out = 0;  // indices into HostSite::in and HostSite::out
   int64_t from = 0, to = 0;  // of the first elements, in elements
   std::vector<CopyDim> dims;
 };
 
 // What copies the boxes one after the other; elements of one box do not overlap. A source that lies where its box goes
 // is left alone.
-Routine RoutineOf(const Site& site, const std::vector<Box>& boxes);
+HostRoutine RoutineOf(const HostSite& site, const std::vector<Box>& boxes);
 
 }  // namespace pt::host

@@ -41,7 +41,7 @@ void SumLines(const Sums& s, const T* x, T* y, int64_t count, const Walk<2>::Off
 }
 
 template <typename T>
-void RunSums(const Sums& s, const Run& run) {
+void RunSums(const Sums& s, const HostCall& run) {
   if (s.n == 0) return;
   const Walk<2>::Offsets across = s.lines.inner_stride();
   const bool beside = across[0] == 1;
@@ -64,9 +64,9 @@ void RunSums(const Sums& s, const Run& run) {
   });
 }
 
-Result<Routine> CumSum(const Site& site) {
+Result<HostRoutine> CumSum(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> given, site.Ints(1, "axis"));
   if (!given || given->size() != 1) return site.Unsupported("its axis is not one integer");
@@ -82,12 +82,12 @@ Result<Routine> CumSum(const Site& site) {
   s.exclusive = sum.exclusive;
   s.reverse = sum.reverse;
   const auto routine = [&](auto run_sums) {
-    return Routine{[s, run_sums](const Run& run) -> Status {
-                     run_sums(s, run);
-                     return {};
-                   },
-                   0,
-                   {0}};
+    return HostRoutine{[s, run_sums](const HostCall& run) -> Status {
+                         run_sums(s, run);
+                         return {};
+                       },
+                       0,
+                       {0}};
   };
   if (x.type() == DataType::kFloat32) return routine(RunSums<float>);
   if (x.type() == DataType::kInt32) return routine(RunSums<int32_t>);
@@ -95,10 +95,10 @@ Result<Routine> CumSum(const Site& site) {
   return site.Unsupported("its input is neither float32 nor int32 or int64");
 }
 
-constexpr std::array kCumulativeSumOperators = {OperatorRow{"CumSum", CumSum}};
+constexpr std::array kCumulativeSumOperators = {HostRow{"CumSum", CumSum}};
 
 }  // namespace
 
-std::span<const OperatorRow> CumulativeSumOperators() { return kCumulativeSumOperators; }
+std::span<const HostRow> CumulativeSumOperators() { return kCumulativeSumOperators; }
 
 }  // namespace pt::host

@@ -139,7 +139,7 @@ struct Pieces {
   }
 };
 
-Pieces PiecesOf(const Operand& x, const std::vector<int64_t>& result_strides) {
+Pieces PiecesOf(const HostOperand& x, const std::vector<int64_t>& result_strides) {
   Walk<2> all;
   for (size_t d = x.dims().size(); d-- > 0;) all.Push(x.dims()[d], {x.strides()[d], result_strides[d]});
   const bool side_by_side = all.rank > 0 && all.inner_stride() == Walk<2>::Offsets{1, 1};
@@ -165,7 +165,7 @@ struct Quantisation {
   bool makes_result = false;
   double piece_elements = 1;
 
-  Range RangeOfData(const Run& run) const {
+  Range RangeOfData(const HostCall& run) const {
     const int64_t most = run.team == nullptr ? 1 : run.team->width();
     auto* ranges = reinterpret_cast<Range*>(run.scratch);
     std::fill_n(ranges, most, Range());
@@ -184,7 +184,7 @@ struct Quantisation {
     return range;
   }
 
-  void Quantise(const Run& run, const Steps& steps) const {
+  void Quantise(const HostCall& run, const Steps& steps) const {
     ParallelRanges(run.team, pieces.count, piece_elements * 0.1 + 5, [&](int64_t begin, int64_t end) {
       pieces.ForEach(begin, end, [&](int64_t from, int64_t to, int64_t n) {
         data.quantise(run.input<float>(0) + from, n, steps, run.output<uint8_t>(0) + to);
@@ -193,9 +193,9 @@ struct Quantisation {
   }
 };
 
-Result<Routine> DynamicQuantizeLinear(const Site& site) {
+Result<HostRoutine> DynamicQuantizeLinear(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   if (x.type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
   PT_CHECK_OK(site.NeedOutput(0, DataType::kUint8, x.dims()));
   PT_CHECK_OK(site.NeedOutput(1, DataType::kFloat32, {}));
@@ -205,9 +205,9 @@ Result<Routine> DynamicQuantizeLinear(const Site& site) {
   q.makes_result = site.out[0].present();
   q.pieces = PiecesOf(x, q.makes_result ? site.out[0].strides() : x.strides());
   q.piece_elements = static_cast<double>(std::min(q.pieces.row, Pieces::kMost));
-  Routine routine;
+  HostRoutine routine;
   routine.scratch_bytes = sizeof(Range) * site.width;
-  routine.run = [q](const Run& run) -> Status {
+  routine.run = [q](const HostCall& run) -> Status {
     const Steps steps = StepsOf(q.RangeOfData(run));
     if (run.output<float>(1) != nullptr) *run.output<float>(1) = steps.scale;
     if (run.output<uint8_t>(2) != nullptr) *run.output<uint8_t>(2) = static_cast<uint8_t>(steps.zero);
@@ -217,11 +217,11 @@ Result<Routine> DynamicQuantizeLinear(const Site& site) {
   return routine;
 }
 
-constexpr std::array kDynamicQuantizationOperators = {OperatorRow{"DynamicQuantizeLinear", DynamicQuantizeLinear}};
+constexpr std::array kDynamicQuantizationOperators = {HostRow{"DynamicQuantizeLinear", DynamicQuantizeLinear}};
 
 }  // namespace
 
-std::span<const OperatorRow> DynamicQuantizationOperators() { return kDynamicQuantizationOperators; }
+std::span<const HostRow> DynamicQuantizationOperators() { return kDynamicQuantizationOperators; }
 
 }  // namespace pt::host
 #endif

@@ -5,6 +5,6 @@
 
 namespace pt::host {
 
-std::span<const OperatorRow> DynamicQuantizationOperators();
+std::span<const HostRow> DynamicQuantizationOperators();
 
 }  // namespace pt::host

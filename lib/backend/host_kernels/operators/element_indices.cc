@@ -25,7 +25,8 @@ struct Elements {
 };
 
 // `each`: the tensor of the indices' dims; `whole`: the one that they point into.
-Result<Elements> ElementsOf(const Site& site, const Operand& where, const Operand& each, const Operand& whole) {
+Result<Elements> ElementsOf(const HostSite& site, const HostOperand& where, const HostOperand& each,
+                            const HostOperand& whole) {
   if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
   if (where.dims() != each.dims() || where.rank() != whole.rank()) return site.Unsupported("its operands do not fit");
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), whole.dims().size()), site));
@@ -69,7 +70,7 @@ bool ForLines(const Elements& e, const Index* indices, Walk<3>::Offsets at, int6
 
 // f as above for all elements.
 template <typename F>
-Status ForElements(std::string_view op, const Elements& e, const Run& run, F f) {
+Status ForElements(std::string_view op, const Elements& e, const HostCall& run, F f) {
   std::atomic<bool> exist = true;
   const int64_t size = e.others.inner_size();
   VisitIndexType(e.index_type, [&]<typename Index>() {
@@ -87,13 +88,13 @@ Status ForElements(std::string_view op, const Elements& e, const Run& run, F f) 
   return exist ? Status() : CheckIndices(op, run.in[1], e.index_type, e.order, {&e.dim, 1});
 }
 
-Result<Routine> GatherElements(const Site& site) {
+Result<HostRoutine> GatherElements(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), site.in[1].dims()));
   PT_ASSIGN(const Elements elements, ElementsOf(site, site.in[1], site.out[0], x));
-  return VisitBytes(BytesOf(x.type()), [&]<typename T>() -> Result<Routine> {
-    return Routine{[e = elements](const Run& run) -> Status {
+  return VisitBytes(BytesOf(x.type()), [&]<typename T>() -> Result<HostRoutine> {
+    return HostRoutine{[e = elements](const HostCall& run) -> Status {
       const T* x = run.input<T>(0);
       T* y = run.output<T>(0);
       return ForElements("GatherElements", e, run, [=](int64_t to, int64_t from) { y[to] = x[from]; });
@@ -101,18 +102,18 @@ Result<Routine> GatherElements(const Site& site) {
   });
 }
 
-Result<Routine> ScatterElements(const Site& site) {
+Result<HostRoutine> ScatterElements(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  const Operand &x = site.in[0], &updates = site.in[2], &y = site.out[0];
+  const HostOperand &x = site.in[0], &updates = site.in[2], &y = site.out[0];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   if (updates.type() != x.type()) return site.Unsupported("data and updates are of different types");
   PT_ASSIGN(const Elements elements, ElementsOf(site, site.in[1], updates, y));
   std::vector<CopyDim> data;
   for (size_t d = 0; d < x.dims().size(); ++d) data.push_back({x.dims()[d], x.strides()[d], y.strides()[d]});
-  return VisitMerge(site, x.type(), [&]<Merge merge, typename T>() -> Result<Routine> {
-    Routine routine;
+  return VisitMerge(site, x.type(), [&]<Merge merge, typename T>() -> Result<HostRoutine> {
+    HostRoutine routine;
     routine.in_place = {0};
-    routine.run = [e = elements, copy = StridedCopy(data, BytesOf(x.type()))](const Run& run) -> Status {
+    routine.run = [e = elements, copy = StridedCopy(data, BytesOf(x.type()))](const HostCall& run) -> Status {
       const T* updates = run.input<T>(2);
       T* y = run.output<T>(0);
       if (run.in[0] != run.out[0]) copy.Run(run.in[0], run.out[0], run.team);
@@ -123,11 +124,11 @@ Result<Routine> ScatterElements(const Site& site) {
   });
 }
 
-constexpr std::array kElementIndexOperators = {OperatorRow{"GatherElements", GatherElements},
-                                               OperatorRow{"ScatterElements", ScatterElements}};
+constexpr std::array kElementIndexOperators = {HostRow{"GatherElements", GatherElements},
+                                               HostRow{"ScatterElements", ScatterElements}};
 
 }  // namespace
 
-std::span<const OperatorRow> ElementIndexOperators() { return kElementIndexOperators; }
+std::span<const HostRow> ElementIndexOperators() { return kElementIndexOperators; }
 
 }  // namespace pt::host

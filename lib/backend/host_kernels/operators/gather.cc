@@ -46,7 +46,7 @@ struct Slice {
   StridedCopy copy;
   int64_t elements;
 };
-Slice SliceOf(const Operand& x, size_t first, const Operand& y, size_t first_out) {
+Slice SliceOf(const HostOperand& x, size_t first, const HostOperand& y, size_t first_out) {
   std::vector<CopyDim> dims;
   int64_t elements = 1;
   for (size_t d = first; d < x.dims().size(); ++d) {
@@ -88,7 +88,7 @@ bool GatherSome(const Gathering& g, const Index* indices, int64_t begin, int64_t
   return true;
 }
 
-Status RunGather(const Gathering& g, const Run& run) {
+Status RunGather(const Gathering& g, const HostCall& run) {
   const auto check = [&] { return CheckIndices("Gather", run.in[1], g.index_type, g.order, {&g.dim, 1}); };
   if (g.inner.elements == 0 || g.outer.count == 0) return check();
   std::atomic<bool> exist = true;
@@ -113,9 +113,9 @@ Status RunGather(const Gathering& g, const Run& run) {
   return exist ? Status() : check();
 }
 
-Result<Routine> Gather(const Site& site) {
+Result<HostRoutine> Gather(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
+  const HostOperand &x = site.in[0], &where = site.in[1], &y = site.out[0];
   if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
   PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   const size_t span = where.dims().size();
@@ -128,7 +128,7 @@ Result<Routine> Gather(const Site& site) {
   for (size_t d = span; d-- > 0;) indices.Push(where.dims()[d], {where.strides()[d], y.strides()[at + d]});
   Gathering g{outer,        indices,         InOrder(where),    SliceOf(x, at + 1, y, at + span),
               x.dims()[at], x.strides()[at], BytesOf(x.type()), where.type()};
-  return Routine{[g](const Run& run) { return RunGather(g, run); }};
+  return HostRoutine{[g](const HostCall& run) { return RunGather(g, run); }};
 }
 
 // Tuples of indices, each of which names a slice.
@@ -142,7 +142,7 @@ struct TupleGathering {
 };
 
 template <class How>
-bool GatherTuples(const TupleGathering& g, int64_t begin, int64_t end, const Run& run) {
+bool GatherTuples(const TupleGathering& g, int64_t begin, int64_t end, const HostCall& run) {
   Cursor<3> cursor(g.tuples, begin);
   for (int64_t t = begin; t < end; ++t, cursor.Next()) {
     const Walk<3>::Offsets& at = cursor.offsets();
@@ -158,7 +158,7 @@ bool GatherTuples(const TupleGathering& g, int64_t begin, int64_t end, const Run
   return true;
 }
 
-Status RunGatherNd(const TupleGathering& g, const Run& run) {
+Status RunGatherNd(const TupleGathering& g, const HostCall& run) {
   const auto check = [&]() -> Status {
     if (g.dims.empty()) return {};
     return CheckIndices("GatherND", run.in[1], DataType::kInt64, g.order, g.dims);
@@ -173,9 +173,9 @@ Status RunGatherNd(const TupleGathering& g, const Run& run) {
   return exist ? Status() : check();
 }
 
-Result<Routine> GatherNd(const Site& site) {
+Result<HostRoutine> GatherNd(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
+  const HostOperand &x = site.in[0], &where = site.in[1], &y = site.out[0];
   if (where.type() != DataType::kInt64 || where.dims().empty()) return site.Unsupported("its indices are not tuples");
   const int64_t batch = ReadBatchDims(site.node()), depth = where.dims().back();
   if (batch < 0 || batch >= where.rank() || batch + depth > x.rank()) {
@@ -203,13 +203,13 @@ Result<Routine> GatherNd(const Site& site) {
                    where.strides().back(),
                    SliceOf(x, behind, y, span),
                    BytesOf(x.type())};
-  return Routine{[g = std::move(g)](const Run& run) { return RunGatherNd(g, run); }};
+  return HostRoutine{[g = std::move(g)](const HostCall& run) { return RunGatherNd(g, run); }};
 }
 
-constexpr std::array kGatherOperators = {OperatorRow{"Gather", Gather}, OperatorRow{"GatherND", GatherNd}};
+constexpr std::array kGatherOperators = {HostRow{"Gather", Gather}, HostRow{"GatherND", GatherNd}};
 
 }  // namespace
 
-std::span<const OperatorRow> GatherOperators() { return kGatherOperators; }
+std::span<const HostRow> GatherOperators() { return kGatherOperators; }
 
 }  // namespace pt::host

@@ -39,7 +39,7 @@ struct Joined {
 
 // One position of the outer dims. False where an index does not exist.
 template <typename Index>
-bool GatherOne(const Joined& j, const Run& run, const Walk<kMostParts + 1>::Offsets& at) {
+bool GatherOne(const Joined& j, const HostCall& run, const Walk<kMostParts + 1>::Offsets& at) {
   const auto* indices = run.input<Index>(j.indices);
   const auto place_of = [&](int64_t i) { return PlaceOf(indices[i * j.index_stride], j.dim); };
   std::byte* to = run.output<std::byte>(0) + at[kMostParts] * j.bytes;
@@ -64,7 +64,7 @@ bool GatherOne(const Joined& j, const Run& run, const Walk<kMostParts + 1>::Offs
   return true;
 }
 
-Status RunJoined(const Joined& j, const Run& run) {
+Status RunJoined(const Joined& j, const HostCall& run) {
   const auto check = [&] { return CheckIndices("Gather", run.in[j.indices], j.index_type, j.order, {&j.dim, 1}); };
   if (j.outer.count == 0 || j.inner == 0 || j.count == 0) return check();
   std::atomic<bool> exist = true;
@@ -80,7 +80,7 @@ Status RunJoined(const Joined& j, const Run& run) {
 }
 
 // Elements of a row behind the axis; nullopt where they do not lie side by side.
-std::optional<int64_t> RowOf(const Operand& operand, size_t axis) {
+std::optional<int64_t> RowOf(const HostOperand& operand, size_t axis) {
   int64_t inner = 1;
   for (size_t d = operand.dims().size(); d-- > axis + 1;) {
     if (operand.dims()[d] > 1 && operand.strides()[d] != inner) return std::nullopt;
@@ -91,12 +91,12 @@ std::optional<int64_t> RowOf(const Operand& operand, size_t axis) {
 
 class JoinedMaker {
  public:
-  JoinedMaker(const Site& site, const GatherJoined& group) : site_(site), group_(group) {}
+  JoinedMaker(const HostSite& site, const GatherJoined& group) : site_(site), group_(group) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     Joined j;
     const Node &concat = site_.graph.node(group_.concat), &gather = site_.graph.node(group_.gather);
-    const Operand& y = site_.out[0];
+    const HostOperand& y = site_.out[0];
     const size_t axis = group_.axis;
     const auto row = RowOf(y, axis);
     if (concat.inputs.size() > kMostParts || !row || site_.out.size() != 1) return Refuse();
@@ -112,24 +112,24 @@ class JoinedMaker {
       j.outer.Push(y.dims()[d], offsets);
     }
     j.indices = PlaceIn(gather.inputs[1]);
-    const Operand& indices = site_.in[j.indices];
+    const HostOperand& indices = site_.in[j.indices];
     if (!IsIndexType(indices.type()) || indices.rank() != 1 || indices.dims()[0] != j.count) return Refuse();
     j.index_stride = indices.strides()[0];
     j.index_type = indices.type();
     j.order = InOrder(indices);
-    return Routine{[j = std::move(j)](const Run& run) { return RunJoined(j, run); }};
+    return HostRoutine{[j = std::move(j)](const HostCall& run) { return RunJoined(j, run); }};
   }
 
  private:
   size_t PlaceIn(ValueId value) const {
-    return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
+    return static_cast<size_t>(std::ranges::find(site_.in, value, &HostOperand::value) - site_.in.begin());
   }
 
   // Parts without rows hold no place.
-  Status ReadParts(const Node& concat, const Operand& y, Joined& j) const {
+  Status ReadParts(const Node& concat, const HostOperand& y, Joined& j) const {
     for (ValueId input : concat.inputs) {
       const size_t place = PlaceIn(input);
-      const Operand& x = site_.in[place];
+      const HostOperand& x = site_.in[place];
       const auto row = RowOf(x, group_.axis);
       if (x.type() != y.type() || x.rank() != y.rank() || row != j.inner) return Refuse();
       for (size_t d = 0; d < group_.axis; ++d) {
@@ -145,7 +145,7 @@ class JoinedMaker {
 
   Error Refuse() const { return site_.Unsupported("these are no rows of tensors that are joined"); }
 
-  const Site& site_;
+  const HostSite& site_;
   const GatherJoined& group_;
 };
 
@@ -174,7 +174,7 @@ std::vector<std::vector<NodeId>> GatherJoinedGroups(const Graph& graph) {
   return groups;
 }
 
-Result<Routine> MakeGatherJoined(const Site& site, const GatherJoined& group) {
+Result<HostRoutine> MakeGatherJoined(const HostSite& site, const GatherJoined& group) {
   return JoinedMaker(site, group).Make();
 }
 

@@ -22,6 +22,6 @@ std::optional<GatherJoined> ReadGatherJoined(const Graph& graph, std::span<const
 std::vector<std::vector<NodeId>> GatherJoinedGroups(const Graph& graph);
 
 // The site's nodes, which the group was read from. kUnsupported where types or dims do not fit.
-Result<Routine> MakeGatherJoined(const Site& site, const GatherJoined& group);
+Result<HostRoutine> MakeGatherJoined(const HostSite& site, const GatherJoined& group);
 
 }  // namespace pt::host

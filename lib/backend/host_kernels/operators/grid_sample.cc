@@ -139,7 +139,7 @@ void SampleChannel(const Block& block, size_t taps, const float* image, float* y
   for (size_t p = 0; p < count; ++p) y[block.to[p]] = sums[p];
 }
 
-Status RunSampling(const Sampling& s, const Run& run) {
+Status RunSampling(const Sampling& s, const HostCall& run) {
   const int64_t blocks = (s.positions.count + kBlock - 1) / kBlock, taps = TapsOf(s.kind) * TapsOf(s.kind);
   const double work = static_cast<double>(kBlock * taps) * (static_cast<double>(s.channels) + 10);
   ParallelRanges(run.team, s.batch * blocks, work, [&](int64_t begin, int64_t end) {
@@ -158,7 +158,7 @@ Status RunSampling(const Sampling& s, const Run& run) {
 }
 
 // The attributes.
-Result<Sampling> ReadModes(const Site& site) {
+Result<Sampling> ReadModes(const HostSite& site) {
   PT_ASSIGN(const GridSampleNode node, OrUnsupported(ReadGridSample(site.node()), site));
   Sampling s;
   s.kind = node.mode;
@@ -167,9 +167,9 @@ Result<Sampling> ReadModes(const Site& site) {
   return s;
 }
 
-Result<Routine> GridSample(const Site& site) {
+Result<HostRoutine> GridSample(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &grid = site.in[1], &y = site.out[0];
+  const HostOperand &x = site.in[0], &grid = site.in[1], &y = site.out[0];
   if (x.type() != DataType::kFloat32 || grid.type() != DataType::kFloat32) {
     return site.Unsupported("its inputs are not float32");
   }
@@ -195,13 +195,13 @@ Result<Routine> GridSample(const Site& site) {
   s.x_channel = x.strides()[1];
   s.y_batch = y.strides()[0];
   s.y_channel = y.strides()[1];
-  return Routine{[s](const Run& run) { return RunSampling(s, run); }};
+  return HostRoutine{[s](const HostCall& run) { return RunSampling(s, run); }};
 }
 
-constexpr std::array kGridSampleOperators = {OperatorRow{"GridSample", GridSample}};
+constexpr std::array kGridSampleOperators = {HostRow{"GridSample", GridSample}};
 
 }  // namespace
 
-std::span<const OperatorRow> GridSampleOperators() { return kGridSampleOperators; }
+std::span<const HostRow> GridSampleOperators() { return kGridSampleOperators; }
 
 }  // namespace pt::host

@@ -8,7 +8,7 @@ Error NoSuchIndex(std::string_view op, int64_t index, int64_t dim) {
       std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
 }
 
-Walk<1> InOrder(const Operand& operand) {
+Walk<1> InOrder(const HostOperand& operand) {
   Walk<1> walk;
   for (size_t d = operand.dims().size(); d-- > 0;) walk.Push(operand.dims()[d], {operand.strides()[d]});
   return walk;

@@ -38,7 +38,7 @@ inline bool IsPlace(int64_t place, int64_t dim) { return static_cast<uint64_t>(p
 Error NoSuchIndex(std::string_view op, int64_t index, int64_t dim);
 
 // The walk of all elements of a tensor in their order.
-Walk<1> InOrder(const Operand& operand);
+Walk<1> InOrder(const HostOperand& operand);
 
 // The error of the first index in the order of `walk` that does not exist: index i of each tuple along dims[i % depth],
 // depth being the number of dims. OK where all exist.

@@ -82,9 +82,9 @@ void FoldSome(const ReducedDims& dims, const T* x, T* y, int64_t count) {
 }
 
 template <class Op, typename T>
-Result<Routine> RoutineOf(const Site& site) {
+Result<HostRoutine> RoutineOf(const HostSite& site) {
   PT_ASSIGN(const ReducedDims reduced, ReadReducedDims(site));
-  return Routine{[dims = reduced](const Run& run) -> Status {
+  return HostRoutine{[dims = reduced](const HostCall& run) -> Status {
     const double work = static_cast<double>(dims.folded.count) * 0.3 + 2;
     const int64_t size = dims.kept.inner_size();
     ParallelShares(run.team, dims.kept.count, work, [&](int64_t begin, int64_t end) {
@@ -101,8 +101,8 @@ Result<Routine> RoutineOf(const Site& site) {
 
 struct Row {
   std::string_view op;
-  Result<Routine> (*narrow)(const Site&);
-  Result<Routine> (*wide)(const Site&);
+  Result<HostRoutine> (*narrow)(const HostSite&);
+  Result<HostRoutine> (*wide)(const HostSite&);
 };
 template <class Op>
 constexpr Row RowOf(std::string_view op) {
@@ -115,7 +115,7 @@ constexpr std::array kIntegerReductions = {RowOf<SumAbs>("ReduceL1"),          R
 
 }  // namespace
 
-Result<Routine> ReduceIntegers(const Site& site) {
+Result<HostRoutine> ReduceIntegers(const HostSite& site) {
   const auto row = std::find_if(kIntegerReductions.begin(), kIntegerReductions.end(),
                                 [&](const Row& r) { return r.op == site.node().op; });
   if (row != kIntegerReductions.end() && site.in[0].type() == DataType::kInt32) return row->narrow(site);

@@ -6,6 +6,6 @@
 namespace pt::host {
 
 // For the kinds that are defined without rounding: sums, means, products and extremes. kUnsupported for the others.
-Result<Routine> ReduceIntegers(const Site& site);
+Result<HostRoutine> ReduceIntegers(const HostSite& site);
 
 }  // namespace pt::host

@@ -49,9 +49,9 @@ void RunAcross(const LpLines& lp, const float* x, float* y, int64_t count) {
   }
 }
 
-Result<Routine> LpNormalization(const Site& site) {
+Result<HostRoutine> LpNormalization(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   if (x.type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
@@ -64,30 +64,30 @@ Result<Routine> LpNormalization(const Site& site) {
   for (size_t d = x.dims().size(); d-- > 0;) {
     if (d != along) lp.lines.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
   }
-  return Routine{[lp](const Run& run) -> Status {
-                   const int64_t size = lp.lines.inner_size();
-                   const bool contiguous = lp.step[0] == 1 && lp.step[1] == 1;
-                   const double work = static_cast<double>(lp.n) * 0.6 + 5;
-                   ParallelShares(run.team, lp.lines.count, work, [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end;) {
-                       const int64_t count = contiguous ? 1 : std::min({end - i, size - i % size, kMostColumns});
-                       const Walk<2>::Offsets at = lp.lines.At(i);
-                       const float* from = run.input<float>(0) + at[0];
-                       float* to = run.output<float>(0) + at[1];
-                       contiguous ? RunAlong(lp, from, to) : RunAcross(lp, from, to, count);
-                       i += count;
-                     }
-                   });
-                   return {};
-                 },
-                 0,
-                 {0}};
+  return HostRoutine{[lp](const HostCall& run) -> Status {
+                       const int64_t size = lp.lines.inner_size();
+                       const bool contiguous = lp.step[0] == 1 && lp.step[1] == 1;
+                       const double work = static_cast<double>(lp.n) * 0.6 + 5;
+                       ParallelShares(run.team, lp.lines.count, work, [&](int64_t begin, int64_t end) {
+                         for (int64_t i = begin; i < end;) {
+                           const int64_t count = contiguous ? 1 : std::min({end - i, size - i % size, kMostColumns});
+                           const Walk<2>::Offsets at = lp.lines.At(i);
+                           const float* from = run.input<float>(0) + at[0];
+                           float* to = run.output<float>(0) + at[1];
+                           contiguous ? RunAlong(lp, from, to) : RunAcross(lp, from, to, count);
+                           i += count;
+                         }
+                       });
+                       return {};
+                     },
+                     0,
+                     {0}};
 }
 
-constexpr std::array kLpNormalizationOperators = {OperatorRow{"LpNormalization", LpNormalization}};
+constexpr std::array kLpNormalizationOperators = {HostRow{"LpNormalization", LpNormalization}};
 
 }  // namespace
 
-std::span<const OperatorRow> LpNormalizationOperators() { return kLpNormalizationOperators; }
+std::span<const HostRow> LpNormalizationOperators() { return kLpNormalizationOperators; }
 
 }  // namespace pt::host

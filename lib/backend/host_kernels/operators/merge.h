@@ -30,13 +30,14 @@ void MergeInto(T& held, T update) {
 // make.operator()<merge, T>() for the node's attribute "reduction": replaced elements by their size, combined ones
 // float32, int32 and int64.
 template <typename F>
-Result<Routine> VisitMerge(const Site& site, DataType type, F&& make) {
+Result<HostRoutine> VisitMerge(const HostSite& site, DataType type, F&& make) {
   PT_ASSIGN(const ScatterReduction reduction, OrUnsupported(ReadScatterReduction(site.node()), site));
   if (reduction == ScatterReduction::kNone) {
-    return VisitBytes(BytesOf(type),
-                      [&]<typename T>() -> Result<Routine> { return make.template operator()<Merge::kReplace, T>(); });
+    return VisitBytes(BytesOf(type), [&]<typename T>() -> Result<HostRoutine> {
+      return make.template operator()<Merge::kReplace, T>();
+    });
   }
-  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+  return VisitType(type, [&]<typename T>() -> Result<HostRoutine> {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
       if (reduction == ScatterReduction::kAdd) return make.template operator()<Merge::kAdd, T>();
       if (reduction == ScatterReduction::kMul) return make.template operator()<Merge::kMul, T>();

@@ -13,9 +13,9 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-Result<Routine> Transpose(const Site& site) {
+Result<HostRoutine> Transpose(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const std::vector<size_t> perm, OrUnsupported(ReadPermutation(site.node(), x.dims().size()), site));
   Box box;
   Dims dims;
@@ -36,23 +36,23 @@ bool JoinsOutermostDim(const TensorLayout& joined, size_t axis) {
 }
 
 // Every input once, and none constant: else some part of the output has no producer to place there.
-bool HasProducers(const Site& site) {
+bool HasProducers(const HostSite& site) {
   std::vector<ValueId> inputs = site.node().inputs;
   std::sort(inputs.begin(), inputs.end());
   const bool repeats = std::adjacent_find(inputs.begin(), inputs.end()) != inputs.end();
   return !repeats &&
-         std::none_of(site.in.begin(), site.in.end(), [](const Operand& x) { return x.constant.has_value(); });
+         std::none_of(site.in.begin(), site.in.end(), [](const HostOperand& x) { return x.constant.has_value(); });
 }
 
-Result<Routine> Concat(const Site& site) {
+Result<HostRoutine> Concat(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(std::max<size_t>(1, site.in.size()), site.in.size()));
-  const Operand& y = site.out[0];
+  const HostOperand& y = site.out[0];
   PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
   std::vector<Box> boxes;
   Dims joined = site.in[0].dims();
   joined[at] = 0;
   for (uint32_t i = 0; i < site.in.size(); ++i) {
-    const Operand& x = site.in[i];
+    const HostOperand& x = site.in[i];
     if (x.type() != y.type() || x.dims().size() != joined.size()) return site.Unsupported("its inputs do not fit");
     Box box{i, 0, 0, joined[at] * y.strides()[at], {}};
     for (size_t d = 0; d < joined.size(); ++d) {
@@ -63,13 +63,13 @@ Result<Routine> Concat(const Site& site) {
     boxes.push_back(std::move(box));
   }
   PT_CHECK_OK(site.NeedOutput(0, site.in[0].type(), joined));
-  Routine routine = RoutineOf(site, boxes);
+  HostRoutine routine = RoutineOf(site, boxes);
   if (JoinsOutermostDim(y.layout, at) && HasProducers(site)) routine.elision = Elision::kSlicesOfOutput;
   return routine;
 }
 
 // The sizes of the parts: given, or as equal as the number of outputs allows.
-Result<Dims> SplitSizes(const Site& site, int64_t dim) {
+Result<Dims> SplitSizes(const HostSite& site, int64_t dim) {
   PT_ASSIGN(const std::optional<Dims> given, site.Ints(1, "split"));
   const auto parts = static_cast<int64_t>(site.out.size());
   const int64_t each = (dim + parts - 1) / parts;
@@ -84,9 +84,9 @@ Result<Dims> SplitSizes(const Site& site, int64_t dim) {
   return sizes;
 }
 
-Result<Routine> Split(const Site& site) {
+Result<HostRoutine> Split(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   PT_ASSIGN(const Dims sizes, SplitSizes(site, x.dims()[at]));
   std::vector<Box> boxes;
@@ -104,9 +104,9 @@ Result<Routine> Split(const Site& site) {
   return RoutineOf(site, boxes);
 }
 
-Result<Routine> Expand(const Site& site) {
+Result<HostRoutine> Expand(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const std::optional<Dims> given, site.Ints(1, "shape"));
   const Dims shape = given.value_or(Dims());
   Dims dims(std::max(x.dims().size(), shape.size()), 1);
@@ -126,9 +126,9 @@ Result<Routine> Expand(const Site& site) {
   return RoutineOf(site, {box});
 }
 
-Result<Routine> Tile(const Site& site) {
+Result<HostRoutine> Tile(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const std::optional<Dims> given, site.Ints(1, "repeats"));
   const Dims repeats = given.value_or(Dims());
   if (repeats.size() != x.dims().size()) return site.Unsupported("its repeats do not fit");
@@ -150,7 +150,7 @@ Result<Routine> Tile(const Site& site) {
 // Both ways the same box: the channels of depth are (block row, block column, rest) or, in mode CRD, (rest, block row,
 // block column), and block rows and columns lie between the pixels of space.
 template <bool to_space>
-Result<Routine> DepthAndSpace(const Site& site) {
+Result<HostRoutine> DepthAndSpace(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const DepthSpaceNode blocks, OrUnsupported(ReadDepthSpace(site.node()), site));
   const int64_t b = blocks.block;
@@ -179,14 +179,14 @@ Result<Routine> DepthAndSpace(const Site& site) {
 }
 
 constexpr std::array kMovementOperators = {
-    OperatorRow{"Concat", Concat, true},       OperatorRow{"DepthToSpace", DepthAndSpace<true>, true},
-    OperatorRow{"Expand", Expand, true},       OperatorRow{"SpaceToDepth", DepthAndSpace<false>, true},
-    OperatorRow{"Split", Split, true},         OperatorRow{"Tile", Tile, true},
-    OperatorRow{"Transpose", Transpose, true},
+    HostRow{"Concat", Concat, true},       HostRow{"DepthToSpace", DepthAndSpace<true>, true},
+    HostRow{"Expand", Expand, true},       HostRow{"SpaceToDepth", DepthAndSpace<false>, true},
+    HostRow{"Split", Split, true},         HostRow{"Tile", Tile, true},
+    HostRow{"Transpose", Transpose, true},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MovementOperators() { return kMovementOperators; }
+std::span<const HostRow> MovementOperators() { return kMovementOperators; }
 
 }  // namespace pt::host

@@ -25,8 +25,8 @@ struct Rows {
 };
 
 // Dims from `first` to before `last` are a row, the others count rows.
-Result<Rows> RowsOf(const Site& site, size_t first, size_t last) {
-  const Operand &x = site.in[0], &y = site.out[0];
+Result<Rows> RowsOf(const HostSite& site, size_t first, size_t last) {
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_CHECK_OK(site.NeedOutput(0, y.type(), x.dims()));
   if (!y.present() || !site.is_float32(x) || !site.is_float32(y)) return site.Unsupported("it is not of float32");
   for (size_t i = 1; i < site.out.size(); ++i) {
@@ -75,9 +75,9 @@ auto RunnerOf(const Rows& rows) {
                        : (rows.short_out ? RunRows<float, Bfloat16> : RunRows<float, float>);
 }
 
-Result<Routine> RoutineOf(const Site& site, Rows rows) {
+Result<HostRoutine> RoutineOf(const HostSite& site, Rows rows) {
   constexpr int64_t kPartsOfCore = 4, kAlign = 16;
-  Routine routine;
+  HostRoutine routine;
   if (rows.short_in == rows.short_out) routine.in_place = {0};
   if (rows.short_in || rows.short_out) {
     rows.row_floats = (rows.row + kAlign - 1) / kAlign * kAlign;
@@ -85,7 +85,7 @@ Result<Routine> RoutineOf(const Site& site, Rows rows) {
     if (!bytes) return site.Unsupported("its rows are too long");
     routine.scratch_bytes = static_cast<uint64_t>(*bytes);
   }
-  routine.run = [rows = std::move(rows)](const Run& run) -> Status {
+  routine.run = [rows = std::move(rows)](const HostCall& run) -> Status {
     if (rows.row == 0 || rows.outer.count == 0) return {};
     const RowCall call{.n = rows.row,
                        .scale = run.in.size() > 1 ? run.input<float>(1) : nullptr,
@@ -103,9 +103,9 @@ Result<Routine> RoutineOf(const Site& site, Rows rows) {
 }
 
 // Scale and bias: one element for each of a row.
-Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) {
+Status NeedRowOf(const HostSite& site, size_t i, std::span<const int64_t> row_dims) {
   if (!site.has(i)) return {};
-  const Operand& operand = site.in[i];
+  const HostOperand& operand = site.in[i];
   Walk<1> walk;
   for (size_t d = operand.dims().size(); d-- > 0;) walk.Push(operand.dims()[d], {operand.strides()[d]});
   const bool fits = std::equal(operand.dims().begin(), operand.dims().end(), row_dims.begin(), row_dims.end());
@@ -114,7 +114,7 @@ Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) 
 }
 
 template <RowKind kind>
-Result<Routine> NormalizeRows(const Site& site) {
+Result<HostRoutine> NormalizeRows(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, kind == RowKind::kNormalize ? 3 : 2));
   if (!HasFloat32Statistics(site.node())) return site.Unsupported("its statistics are not float32");
   PT_ASSIGN(const size_t first,
@@ -129,7 +129,7 @@ Result<Routine> NormalizeRows(const Site& site) {
 }
 
 template <RowKind kind>
-Result<Routine> SoftmaxRows(const Site& site) {
+Result<HostRoutine> SoftmaxRows(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const SoftmaxNode softmax,
             OrUnsupported(ReadSoftmax(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
@@ -165,10 +165,10 @@ void NormalizeGroup(const Groups& g, const float* x, float* y, const float* scal
   }
 }
 
-Routine RoutineOf(Groups groups) {
-  Routine routine;
+HostRoutine RoutineOf(Groups groups) {
+  HostRoutine routine;
   routine.in_place = {0};
-  routine.run = [g = std::move(groups)](const Run& run) -> Status {
+  routine.run = [g = std::move(groups)](const HostCall& run) -> Status {
     if (g.entries.count * g.channels * g.plane == 0) return {};
     const int64_t groups_each = g.channels / g.together, elements = g.together * g.plane;
     const auto *x = run.input<float>(0), *scale = run.input<float>(1), *bias = run.input<float>(2);
@@ -186,9 +186,9 @@ Routine RoutineOf(Groups groups) {
   return routine;
 }
 
-Result<Routine> NormalizeGroups(const Site& site, int64_t count) {
+Result<HostRoutine> NormalizeGroups(const HostSite& site, int64_t count) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   if (x.rank() < 3) return site.Unsupported("its input is not of planes");
   if (!HasFloat32Statistics(site.node())) return site.Unsupported("its statistics are not float32");
   Groups groups;
@@ -207,22 +207,22 @@ Result<Routine> NormalizeGroups(const Site& site, int64_t count) {
   return RoutineOf(std::move(groups));
 }
 
-Result<Routine> GroupNormalization(const Site& site) { return NormalizeGroups(site, ReadGroups(site.node())); }
-Result<Routine> InstanceNormalization(const Site& site) {
+Result<HostRoutine> GroupNormalization(const HostSite& site) { return NormalizeGroups(site, ReadGroups(site.node())); }
+Result<HostRoutine> InstanceNormalization(const HostSite& site) {
   return NormalizeGroups(site, site.has(0) && site.in[0].rank() > 1 ? site.in[0].dims()[1] : 0);
 }
 
 constexpr std::array kNormalizationOperators = {
-    OperatorRow{"GroupNormalization", GroupNormalization},
-    OperatorRow{"InstanceNormalization", InstanceNormalization},
-    OperatorRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
-    OperatorRow{"LogSoftmax", SoftmaxRows<RowKind::kLogSoftmax>},
-    OperatorRow{"RMSNormalization", NormalizeRows<RowKind::kNormalizeRms>},
-    OperatorRow{"Softmax", SoftmaxRows<RowKind::kSoftmax>},
+    HostRow{"GroupNormalization", GroupNormalization},
+    HostRow{"InstanceNormalization", InstanceNormalization},
+    HostRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
+    HostRow{"LogSoftmax", SoftmaxRows<RowKind::kLogSoftmax>},
+    HostRow{"RMSNormalization", NormalizeRows<RowKind::kNormalizeRms>},
+    HostRow{"Softmax", SoftmaxRows<RowKind::kSoftmax>},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> NormalizationOperators() { return kNormalizationOperators; }
+std::span<const HostRow> NormalizationOperators() { return kNormalizationOperators; }
 
 }  // namespace pt::host

@@ -38,7 +38,7 @@ void RunLines(const OneHots& h, const Index* indices, T* y, int64_t count, T off
 }
 
 template <typename T, typename Index>
-Status RunOneHot(const OneHots& h, const Run& run) {
+Status RunOneHot(const OneHots& h, const HostCall& run) {
   if (h.depth_in_run) {
     const int64_t depth = *h.depth_in_run == DataType::kInt64 ? *run.input<int64_t>(1) : *run.input<int32_t>(1);
     if (depth != h.depth) {
@@ -58,9 +58,9 @@ Status RunOneHot(const OneHots& h, const Run& run) {
   return {};
 }
 
-Result<Routine> OneHot(const Site& site) {
+Result<HostRoutine> OneHot(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  const Operand &where = site.in[0], &depth = site.in[1], &values = site.in[2], &y = site.out[0];
+  const HostOperand &where = site.in[0], &depth = site.in[1], &values = site.in[2], &y = site.out[0];
   if (!IsIndexType(where.type()) || !IsIndexType(depth.type())) return site.Unsupported("its indices are not integers");
   if (depth.count() != 1 || values.rank() != 1 || values.count() != 2) return site.Unsupported("its inputs do not fit");
   PT_ASSIGN(const size_t along,
@@ -82,16 +82,16 @@ Result<Routine> OneHot(const Site& site) {
   h.stride = y.strides()[along];
   h.value_step = values.strides()[0];
   return VisitBytes(BytesOf(values.type()), [&]<typename T>() {
-    return VisitIndexType(where.type(), [&]<typename Index>() -> Result<Routine> {
-      return Routine{[h](const Run& run) { return RunOneHot<T, Index>(h, run); }};
+    return VisitIndexType(where.type(), [&]<typename Index>() -> Result<HostRoutine> {
+      return HostRoutine{[h](const HostCall& run) { return RunOneHot<T, Index>(h, run); }};
     });
   });
 }
 
-constexpr std::array kOneHotOperators = {OperatorRow{"OneHot", OneHot}};
+constexpr std::array kOneHotOperators = {HostRow{"OneHot", OneHot}};
 
 }  // namespace
 
-std::span<const OperatorRow> OneHotOperators() { return kOneHotOperators; }
+std::span<const HostRow> OneHotOperators() { return kOneHotOperators; }
 
 }  // namespace pt::host

@@ -61,7 +61,7 @@ std::vector<Stretch> StretchesOf(Mode mode, int64_t dim, int64_t before, int64_t
 }
 
 struct Padding {
-  const Site& site;
+  const HostSite& site;
   std::vector<std::vector<Stretch>> stretches;  // of each dim
   uint32_t fill = kZeros;                       // the input that holds the constant
   std::vector<Box> boxes = {};
@@ -90,7 +90,7 @@ struct Padding {
 
   // The constant, whatever the other dims say.
   void AddConstant(size_t d, Box box) {
-    const Operand& y = site.out[0];
+    const HostOperand& y = site.out[0];
     for (; d < stretches.size(); ++d) box.dims.push_back({y.dims()[d], 0, y.strides()[d]});
     for (CopyDim& dim : box.dims) dim.from = 0;
     box.from = 0;
@@ -100,7 +100,7 @@ struct Padding {
 };
 
 // What is added before and behind each dim, first all before, then all behind.
-Result<Dims> PadsOf(const Site& site) {
+Result<Dims> PadsOf(const HostSite& site) {
   const int64_t rank = site.in[0].rank();
   PT_ASSIGN(const std::optional<Dims> pads, site.Ints(1, "pads"));
   PT_ASSIGN(std::optional<Dims> axes, site.Ints(3, ""));
@@ -119,9 +119,9 @@ Result<Dims> PadsOf(const Site& site) {
   return all;
 }
 
-Result<Routine> Pad(const Site& site) {
+Result<HostRoutine> Pad(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   if (ReadPadValue(site.node()) != 0) return site.Unsupported("its constant is an attribute");
   if (site.has(2) && (site.in[2].type() != x.type() || site.in[2].count() != 1)) {
     return site.Unsupported("its constant does not fit");
@@ -145,10 +145,10 @@ Result<Routine> Pad(const Site& site) {
   return RoutineOf(site, padding.boxes);
 }
 
-constexpr std::array kPadOperators = {OperatorRow{"Pad", Pad, true}};
+constexpr std::array kPadOperators = {HostRow{"Pad", Pad, true}};
 
 }  // namespace
 
-std::span<const OperatorRow> PadOperators() { return kPadOperators; }
+std::span<const HostRow> PadOperators() { return kPadOperators; }
 
 }  // namespace pt::host

@@ -5,8 +5,8 @@
 
 namespace pt::host {
 
-Result<ReducedDims> ReadReducedDims(const Site& site) {
-  const Operand &x = site.in[0], &y = site.out[0];
+Result<ReducedDims> ReadReducedDims(const HostSite& site) {
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const std::vector<bool> reduced,
             OrUnsupported(pt::ReadReducedDims(site.graph, site.node(), x.dims().size()), site));
   const bool keep = KeepsReducedDims(site.node());

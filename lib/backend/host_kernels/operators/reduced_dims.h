@@ -11,6 +11,6 @@ struct ReducedDims {
 };
 
 // kUnsupported when the axes are known only at run time, or the output does not fit.
-Result<ReducedDims> ReadReducedDims(const Site& site);
+Result<ReducedDims> ReadReducedDims(const HostSite& site);
 
 }  // namespace pt::host

@@ -79,7 +79,7 @@ Reduction Arrange(const Walk<2>& kept, const Walk<1>& folded, uint32_t width) {
 
 // done(k, at, total) for each result: its number, its offset in the output and what its elements come to.
 template <typename Done>
-void FoldAll(const Reduction& r, Fold fold, const float* shifts, double* partial, const Run& run, Done&& done) {
+void FoldAll(const Reduction& r, Fold fold, const float* shifts, double* partial, const HostCall& run, Done&& done) {
   const auto* x = run.input<float>(0);
   const int64_t tiles = r.tiles(), units = r.kept.count * tiles;
   const auto shares = static_cast<int64_t>(r.shares.size());
@@ -135,7 +135,7 @@ double Finished(Finish finish, double total, int64_t each) {
   return total;
 }
 
-void RunReduction(const Reduction& r, const Run& run) {
+void RunReduction(const Reduction& r, const HostCall& run) {
   auto* y = run.output<float>(0);
   auto* numbers = reinterpret_cast<double*>(run.scratch);
   double* partial = r.shares.size() > 1 ? numbers : nullptr;
@@ -157,18 +157,18 @@ void RunReduction(const Reduction& r, const Run& run) {
 }
 
 template <Fold fold, Finish finish>
-Result<Routine> Reduce(const Site& site) {
+Result<HostRoutine> Reduce(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.in[0].type() != DataType::kFloat32) return ReduceIntegers(site);
   PT_ASSIGN(const ReducedDims dims, ReadReducedDims(site));
   Reduction r = Arrange(dims.kept, dims.folded, site.width);
   r.fold = fold;
   r.finish = finish;
-  Routine routine;
+  HostRoutine routine;
   const auto results = static_cast<uint64_t>(r.results());
   if (r.shares.size() > 1) routine.scratch_bytes += r.shares.size() * results * sizeof(double);
   if (finish == Finish::kLogSumExp) routine.scratch_bytes += results * sizeof(float);
-  routine.run = [r = std::move(r)](const Run& run) -> Status {
+  routine.run = [r = std::move(r)](const HostCall& run) -> Status {
     RunReduction(r, run);
     return {};
   };
@@ -176,20 +176,20 @@ Result<Routine> Reduce(const Site& site) {
 }
 
 constexpr std::array kReductionOperators = {
-    OperatorRow{"ReduceL1", Reduce<Fold::kSumAbs, Finish::kNone>},
-    OperatorRow{"ReduceL2", Reduce<Fold::kSumSquare, Finish::kRoot>},
-    OperatorRow{"ReduceLogSum", Reduce<Fold::kSum, Finish::kLog>},
-    OperatorRow{"ReduceLogSumExp", Reduce<Fold::kSumExp, Finish::kLogSumExp>},
-    OperatorRow{"ReduceMax", Reduce<Fold::kMost, Finish::kNone>},
-    OperatorRow{"ReduceMean", Reduce<Fold::kSum, Finish::kMean>},
-    OperatorRow{"ReduceMin", Reduce<Fold::kLeast, Finish::kNone>},
-    OperatorRow{"ReduceProd", Reduce<Fold::kProduct, Finish::kNone>},
-    OperatorRow{"ReduceSum", Reduce<Fold::kSum, Finish::kNone>},
-    OperatorRow{"ReduceSumSquare", Reduce<Fold::kSumSquare, Finish::kNone>},
+    HostRow{"ReduceL1", Reduce<Fold::kSumAbs, Finish::kNone>},
+    HostRow{"ReduceL2", Reduce<Fold::kSumSquare, Finish::kRoot>},
+    HostRow{"ReduceLogSum", Reduce<Fold::kSum, Finish::kLog>},
+    HostRow{"ReduceLogSumExp", Reduce<Fold::kSumExp, Finish::kLogSumExp>},
+    HostRow{"ReduceMax", Reduce<Fold::kMost, Finish::kNone>},
+    HostRow{"ReduceMean", Reduce<Fold::kSum, Finish::kMean>},
+    HostRow{"ReduceMin", Reduce<Fold::kLeast, Finish::kNone>},
+    HostRow{"ReduceProd", Reduce<Fold::kProduct, Finish::kNone>},
+    HostRow{"ReduceSum", Reduce<Fold::kSum, Finish::kNone>},
+    HostRow{"ReduceSumSquare", Reduce<Fold::kSumSquare, Finish::kNone>},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ReductionOperators() { return kReductionOperators; }
+std::span<const HostRow> ReductionOperators() { return kReductionOperators; }
 
 }  // namespace pt::host

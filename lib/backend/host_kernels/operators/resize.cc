@@ -260,14 +260,14 @@ Stages<W> MakeStages(const ResizeNode& node, const std::vector<ResizedMemoryDim>
 }
 
 template <typename T>
-Routine WeightedRoutine(const Site& site, const ResizeNode& node, const std::vector<ResizedMemoryDim>& dims) {
+HostRoutine WeightedRoutine(const HostSite& site, const ResizeNode& node, const std::vector<ResizedMemoryDim>& dims) {
   using W = std::conditional_t<std::is_same_v<T, float>, float, double>;
   const auto stages = std::make_shared<Stages<W>>(MakeStages<W>(node, dims, site.width));
   const auto outside = static_cast<W>(node.extrapolation);
-  Routine routine;
+  HostRoutine routine;
   const uint64_t between = AlignUp(static_cast<uint64_t>(stages->between) * sizeof(W));
   routine.scratch_bytes = 2 * between + stages->lines * sizeof(W);
-  routine.run = [stages, outside, between](const Run& run) -> Status {
+  routine.run = [stages, outside, between](const HostCall& run) -> Status {
     W* now = reinterpret_cast<W*>(run.scratch);
     W* next = reinterpret_cast<W*>(run.scratch + between);
     W* lines = reinterpret_cast<W*>(run.scratch + 2 * between);
@@ -290,8 +290,8 @@ Routine WeightedRoutine(const Site& site, const ResizeNode& node, const std::vec
   return routine;
 }
 
-Result<std::vector<ResizedMemoryDim>> DimsInMemory(const Site& site, const ConstantResize& resize) {
-  const Operand &x = site.in[0], &y = site.out[0];
+Result<std::vector<ResizedMemoryDim>> DimsInMemory(const HostSite& site, const ConstantResize& resize) {
+  const HostOperand &x = site.in[0], &y = site.out[0];
   if (!x.layout.layout.blocks.empty() || x.layout.layout != y.layout.layout) {
     return site.Unsupported("input and result lie in blocks, or in different orders");
   }
@@ -314,14 +314,14 @@ bool Holds(double value) {
                                          value <= static_cast<double>(std::numeric_limits<T>::max()));
 }
 
-Result<Routine> Resize(const Site& site) {
+Result<HostRoutine> Resize(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const ConstantResize resize, OrUnsupported(ReadConstantResize(site.graph, site.node()), site));
   PT_CHECK_OK(site.NeedOutput(0, x.type(), y.dims()));
   PT_ASSIGN(const std::vector<ResizedMemoryDim> dims, DimsInMemory(site, resize));
   if (x.count() >= kMostElements || y.count() >= kMostElements) return site.Unsupported("it is too large");
-  const auto make = [&]<typename T>() -> Result<Routine> {
+  const auto make = [&]<typename T>() -> Result<HostRoutine> {
     if (!Holds<T>(resize.node.extrapolation)) return site.Unsupported("its type does not hold the extrapolation value");
     if (resize.node.mode == ResizeMode::kNearest) return NearestRoutine(site, resize.node, dims);
     return WeightedRoutine<T>(site, resize.node, dims);
@@ -337,7 +337,7 @@ Result<Routine> Resize(const Site& site) {
   return NearestRoutine(site, resize.node, dims);
 }
 
-constexpr std::array kResizeOperators = {OperatorRow{"Resize", Resize, true}, OperatorRow{"Upsample", Resize, true}};
+constexpr std::array kResizeOperators = {HostRow{"Resize", Resize, true}, HostRow{"Upsample", Resize, true}};
 
 }  // namespace
 
@@ -353,6 +353,6 @@ size_t TrailingDims(std::span<const ResizedMemoryDim> dims, int64_t& inner) {
   return count;
 }
 
-std::span<const OperatorRow> ResizeOperators() { return kResizeOperators; }
+std::span<const HostRow> ResizeOperators() { return kResizeOperators; }
 
 }  // namespace pt::host

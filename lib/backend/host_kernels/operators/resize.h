@@ -17,6 +17,7 @@ struct ResizedMemoryDim {
 size_t TrailingDims(std::span<const ResizedMemoryDim> dims, int64_t& inner);
 
 // mode "nearest": elements are moved, whatever their type. The extrapolation value is float32, uint8 or int8.
-Result<Routine> NearestRoutine(const Site& site, const ResizeNode& node, std::span<const ResizedMemoryDim> dims);
+Result<HostRoutine> NearestRoutine(const HostSite& site, const ResizeNode& node,
+                                   std::span<const ResizedMemoryDim> dims);
 
 }  // namespace pt::host

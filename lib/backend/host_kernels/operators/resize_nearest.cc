@@ -107,10 +107,10 @@ void MoveRows(const NearestMove& move, const T* x, T* y, T outside, int64_t begi
 }
 
 template <typename T>
-Routine RoutineOf(const ResizeNode& node, std::span<const ResizedMemoryDim> dims, T outside) {
+HostRoutine RoutineOf(const ResizeNode& node, std::span<const ResizedMemoryDim> dims, T outside) {
   const auto move = std::make_shared<NearestMove>(ReadMove(node, dims, sizeof(T)));
-  Routine routine;
-  routine.run = [move, outside](const Run& run) -> Status {
+  HostRoutine routine;
+  routine.run = [move, outside](const HostCall& run) -> Status {
     if (move->row() == 0) return {};
     ParallelRanges(
         run.team, move->row_count, static_cast<double>(move->row()) * 0.5 + 10,
@@ -122,7 +122,8 @@ Routine RoutineOf(const ResizeNode& node, std::span<const ResizedMemoryDim> dims
 
 }  // namespace
 
-Result<Routine> NearestRoutine(const Site& site, const ResizeNode& node, std::span<const ResizedMemoryDim> dims) {
+Result<HostRoutine> NearestRoutine(const HostSite& site, const ResizeNode& node,
+                                   std::span<const ResizedMemoryDim> dims) {
   switch (site.in[0].type()) {
     case DataType::kFloat32:
       return RoutineOf(node, dims, static_cast<float>(node.extrapolation));
@@ -132,7 +133,7 @@ Result<Routine> NearestRoutine(const Site& site, const ResizeNode& node, std::sp
       return RoutineOf(node, dims, static_cast<int8_t>(node.extrapolation));
     default:
       return VisitBytes(BytesOf(site.in[0].type()),
-                        [&]<typename T>() -> Result<Routine> { return RoutineOf(node, dims, T{}); });
+                        [&]<typename T>() -> Result<HostRoutine> { return RoutineOf(node, dims, T{}); });
   }
 }
 

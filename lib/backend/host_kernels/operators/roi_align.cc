@@ -115,7 +115,7 @@ void AlignBin(const Regions& r, const Line& rows, const Line& columns, int64_t r
   }
 }
 
-Status RunRegions(const Regions& r, const Run& run) {
+Status RunRegions(const Regions& r, const HostCall& run) {
   const auto* entries = run.input<int64_t>(2);
   for (int64_t i = 0; i < r.count; ++i) {
     const int64_t b = entries[i * r.entry];
@@ -139,9 +139,9 @@ Status RunRegions(const Regions& r, const Run& run) {
   return {};
 }
 
-Result<Routine> RoiAlign(const Site& site) {
+Result<HostRoutine> RoiAlign(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  const Operand &x = site.in[0], &regions = site.in[1], &entries = site.in[2], &y = site.out[0];
+  const HostOperand &x = site.in[0], &regions = site.in[1], &entries = site.in[2], &y = site.out[0];
   if (x.type() != DataType::kFloat32 || regions.type() != DataType::kFloat32) {
     return site.Unsupported("its inputs are not float32");
   }
@@ -168,16 +168,16 @@ Result<Routine> RoiAlign(const Site& site) {
   r.y = y.strides();
   r.region = {regions.strides()[0], regions.strides()[1]};
   r.entry = entries.strides()[0];
-  Routine routine;
+  HostRoutine routine;
   routine.scratch_bytes = static_cast<uint64_t>(r.channels) * sizeof(double) * site.width;
-  routine.run = [r = std::move(r)](const Run& run) { return RunRegions(r, run); };
+  routine.run = [r = std::move(r)](const HostCall& run) { return RunRegions(r, run); };
   return routine;
 }
 
-constexpr std::array kRoiAlignOperators = {OperatorRow{"RoiAlign", RoiAlign}};
+constexpr std::array kRoiAlignOperators = {HostRow{"RoiAlign", RoiAlign}};
 
 }  // namespace
 
-std::span<const OperatorRow> RoiAlignOperators() { return kRoiAlignOperators; }
+std::span<const HostRow> RoiAlignOperators() { return kRoiAlignOperators; }
 
 }  // namespace pt::host

@@ -27,11 +27,11 @@ struct Rotation {
   std::array<int64_t, 2> position_strides{};
 };
 
-int64_t PositionOf(const Rotation& r, const Run& run, int64_t b, int64_t t) {
+int64_t PositionOf(const Rotation& r, const HostCall& run, int64_t b, int64_t t) {
   return run.input<int64_t>(3)[b * r.position_strides[0] + t * r.position_strides[1]];
 }
 
-void TurnHead(const Rotation& r, const Run& run, int64_t b, int64_t t, int64_t h) {
+void TurnHead(const Rotation& r, const HostCall& run, int64_t b, int64_t t, int64_t h) {
   const int64_t row = r.by_position ? 0 : b, column = r.by_position ? PositionOf(r, run, b, t) : t;
   const float* x = run.input<float>(0) + b * r.in.batch + t * r.in.token + h * r.in.head;
   float* y = run.output<float>(0) + b * r.out.batch + t * r.out.token + h * r.out.head;
@@ -44,7 +44,7 @@ void TurnHead(const Rotation& r, const Run& run, int64_t b, int64_t t, int64_t h
   if (x != y) std::copy(x + 2 * r.half, x + r.size, y + 2 * r.half);
 }
 
-Status CheckPositions(const Rotation& r, const Run& run) {
+Status CheckPositions(const Rotation& r, const HostCall& run) {
   for (int64_t i = 0; i < r.batch * r.tokens && r.by_position; ++i) {
     const int64_t position = PositionOf(r, run, i / r.tokens, i % r.tokens);
     if (IsPlace(position, r.positions)) continue;
@@ -54,7 +54,7 @@ Status CheckPositions(const Rotation& r, const Run& run) {
   return {};
 }
 
-Status RunRotation(const Rotation& r, const Run& run) {
+Status RunRotation(const Rotation& r, const HostCall& run) {
   PT_CHECK_OK(CheckPositions(r, run));
   const int64_t each = r.tokens * r.heads;
   const bool by_token = r.in.head < r.in.token;  // in the order of memory
@@ -71,15 +71,15 @@ Status RunRotation(const Rotation& r, const Run& run) {
   return {};
 }
 
-HeadStrides StridesOf(const Operand& x, int64_t size) {
+HeadStrides StridesOf(const HostOperand& x, int64_t size) {
   const std::vector<int64_t>& s = x.strides();
   if (x.rank() == 4) return {s[0], s[2], s[1], s[3]};
   return {s[0], s[1], size * s[2], s[2]};
 }
 
 // Batch, tokens, heads and their size: of four dims, or of three with the number of heads in an attribute.
-Result<Rotation> ReadHeads(const Site& site) {
-  const Operand& x = site.in[0];
+Result<Rotation> ReadHeads(const HostSite& site) {
+  const HostOperand& x = site.in[0];
   const std::vector<int64_t>& d = x.dims();
   Rotation r;
   if (x.rank() == 4) {
@@ -94,13 +94,13 @@ Result<Rotation> ReadHeads(const Site& site) {
   return r;
 }
 
-Status ReadCaches(const Site& site, Rotation& r) {
-  const Operand &cosine = site.in[1], &sine = site.in[2];
+Status ReadCaches(const HostSite& site, Rotation& r) {
+  const HostOperand &cosine = site.in[1], &sine = site.in[2];
   r.by_position = site.has(3);
   const bool fits = r.by_position ? cosine.rank() == 2 && cosine.dims()[1] == r.half
                                   : cosine.dims() == std::vector<int64_t>{r.batch, r.tokens, r.half};
   if (!fits || sine.dims() != cosine.dims()) return site.Unsupported("its caches do not fit its input");
-  const auto strides = [&](const Operand& cache) {
+  const auto strides = [&](const HostOperand& cache) {
     const std::vector<int64_t>& s = cache.strides();
     return r.by_position ? std::array<int64_t, 2>{0, s[0]} : std::array<int64_t, 2>{s[0], s[1]};
   };
@@ -110,7 +110,7 @@ Status ReadCaches(const Site& site, Rotation& r) {
     return site.Unsupported("its caches are not contiguous");
   }
   if (!r.by_position) return {};
-  const Operand& positions = site.in[3];
+  const HostOperand& positions = site.in[3];
   if (positions.type() != DataType::kInt64 || positions.dims() != std::vector<int64_t>{r.batch, r.tokens}) {
     return site.Unsupported("its positions are not one int64 a token");
   }
@@ -119,7 +119,7 @@ Status ReadCaches(const Site& site, Rotation& r) {
   return {};
 }
 
-Result<Routine> RotaryEmbedding(const Site& site) {
+Result<HostRoutine> RotaryEmbedding(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 4));
   PT_CHECK_OK(site.NeedOutput(0, DataType::kFloat32, site.in[0].dims()));
   for (size_t i = 0; i < 3; ++i) {
@@ -134,13 +134,13 @@ Result<Routine> RotaryEmbedding(const Site& site) {
   r.interleaved = node.interleaved;
   PT_CHECK_OK(ReadCaches(site, r));
   if (r.size > 1 && (r.in.element != 1 || r.out.element != 1)) return site.Unsupported("its heads are not contiguous");
-  return Routine{[r](const Run& run) { return RunRotation(r, run); }, 0, {0}};
+  return HostRoutine{[r](const HostCall& run) { return RunRotation(r, run); }, 0, {0}};
 }
 
-constexpr std::array kRotaryEmbeddingOperators = {OperatorRow{"RotaryEmbedding", RotaryEmbedding}};
+constexpr std::array kRotaryEmbeddingOperators = {HostRow{"RotaryEmbedding", RotaryEmbedding}};
 
 }  // namespace
 
-std::span<const OperatorRow> RotaryEmbeddingOperators() { return kRotaryEmbeddingOperators; }
+std::span<const HostRow> RotaryEmbeddingOperators() { return kRotaryEmbeddingOperators; }
 
 }  // namespace pt::host

@@ -22,9 +22,9 @@ struct Scattering {
   std::span<const int64_t> tuples() const { return std::span(updates).first(tuple_rank); }
 };
 
-Result<Scattering> ReadScattering(const Site& site) {
+Result<Scattering> ReadScattering(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  const Operand &x = site.in[0], &where = site.in[1], &updates = site.in[2];
+  const HostOperand &x = site.in[0], &where = site.in[1], &updates = site.in[2];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   const bool fits = !where.dims().empty() && where.dims().back() >= 1 && where.dims().back() <= x.rank();
   if (!fits || !IsIndexType(where.type()) || updates.type() != x.type()) {
@@ -40,8 +40,8 @@ Result<Scattering> ReadScattering(const Site& site) {
 }
 
 // The indices as offsets in the output: one for each slice of updates, in order. Nothing where one does not exist.
-std::optional<std::vector<int64_t>> OffsetsOf(const Site& site, size_t depth) {
-  const Operand& y = site.out[0];
+std::optional<std::vector<int64_t>> OffsetsOf(const HostSite& site, size_t depth) {
+  const HostOperand& y = site.out[0];
   const std::vector<int64_t> indices = site.in[1].constant->ToInts();
   std::vector<int64_t> offsets;
   for (size_t at = 0; at + depth <= indices.size(); at += depth) {
@@ -82,15 +82,15 @@ bool AreDisjoint(std::vector<CopyDim> dims) {
   return true;
 }
 
-std::vector<CopyDim> DataDims(const Site& site) {
-  const Operand &x = site.in[0], &y = site.out[0];
+std::vector<CopyDim> DataDims(const HostSite& site) {
+  const HostOperand &x = site.in[0], &y = site.out[0];
   std::vector<CopyDim> dims;
   for (size_t d = 0; d < x.dims().size(); ++d) dims.push_back({x.dims()[d], x.strides()[d], y.strides()[d]});
   return dims;
 }
 
 // Nothing where the indices are known only in the run, walk no box, or name an element twice.
-std::optional<std::vector<Box>> AsBoxes(const Site& site, const Scattering& s) {
+std::optional<std::vector<Box>> AsBoxes(const HostSite& site, const Scattering& s) {
   if (!site.is_constant(1)) return std::nullopt;
   std::vector<Box> boxes = {{0, 0, 0, 0, DataDims(site)}};
   const std::optional<std::vector<int64_t>> offsets = OffsetsOf(site, s.depth);
@@ -98,7 +98,7 @@ std::optional<std::vector<Box>> AsBoxes(const Site& site, const Scattering& s) {
   if (offsets->empty()) return boxes;
   const std::optional<std::vector<int64_t>> steps = StepsOf(s.tuples(), *offsets);
   if (!steps) return std::nullopt;
-  const Operand &updates = site.in[2], &y = site.out[0];
+  const HostOperand &updates = site.in[2], &y = site.out[0];
   Box box{2, 0, 0, (*offsets)[0], {}};
   for (size_t d = 0; d < s.updates.size(); ++d) {
     const int64_t to = d < s.tuple_rank ? (*steps)[d] : y.strides()[d - s.tuple_rank + s.depth];
@@ -119,8 +119,8 @@ struct Tuples {
   DataType index_type = DataType::kInt64;
 };
 
-Tuples TuplesOf(const Site& site, const Scattering& s) {
-  const Operand &where = site.in[1], &updates = site.in[2], &y = site.out[0];
+Tuples TuplesOf(const HostSite& site, const Scattering& s) {
+  const HostOperand &where = site.in[1], &updates = site.in[2], &y = site.out[0];
   Tuples t;
   const auto first = static_cast<ptrdiff_t>(s.depth);
   for (size_t d = s.tuple_rank; d-- > 0;) t.walk.Push(where.dims()[d], {where.strides()[d], updates.strides()[d]});
@@ -137,7 +137,7 @@ Tuples TuplesOf(const Site& site, const Scattering& s) {
 
 // Elements `begin` to before `end` of the innermost run of every slice. False where an index does not exist.
 template <Merge merge, typename T, typename Index>
-bool ScatterRuns(const Tuples& t, int64_t begin, int64_t end, const Run& run) {
+bool ScatterRuns(const Tuples& t, int64_t begin, int64_t end, const HostCall& run) {
   const Walk<2>::Offsets step = t.slice.inner_stride();
   Cursor<2> cursor(t.walk, 0);
   for (int64_t i = 0; i < t.walk.count; ++i, cursor.Next()) {
@@ -162,7 +162,7 @@ bool ScatterRuns(const Tuples& t, int64_t begin, int64_t end, const Run& run) {
 }
 
 template <Merge merge, typename T>
-Status RunTuples(const Tuples& t, const StridedCopy& copy, const Run& run) {
+Status RunTuples(const Tuples& t, const StridedCopy& copy, const HostCall& run) {
   if (run.in[0] != run.out[0]) copy.Run(run.in[0], run.out[0], run.team);
   const auto check = [&] { return CheckIndices("ScatterND", run.in[1], t.index_type, t.order, t.dims); };
   if (t.slice.count == 0 || t.walk.count == 0) return check();
@@ -176,28 +176,28 @@ Status RunTuples(const Tuples& t, const StridedCopy& copy, const Run& run) {
   return exist ? Status() : check();
 }
 
-Result<Routine> ScatterNd(const Site& site) {
+Result<HostRoutine> ScatterNd(const HostSite& site) {
   PT_ASSIGN(const Scattering scattering, ReadScattering(site));
-  Routine routine;
+  HostRoutine routine;
   const std::optional<std::vector<Box>> boxes = AsBoxes(site, scattering);
   PT_ASSIGN(const ScatterReduction reduction, OrUnsupported(ReadScatterReduction(site.node()), site));
   if (boxes && reduction == ScatterReduction::kNone) {
     routine = RoutineOf(site, *boxes);
   } else {
     const int64_t bytes = BytesOf(site.in[0].type());
-    PT_ASSIGN(routine, VisitMerge(site, site.in[0].type(), [&]<Merge merge, typename T>() -> Result<Routine> {
-                return Routine{[t = TuplesOf(site, scattering), copy = StridedCopy(DataDims(site), bytes)](
-                                   const Run& run) { return RunTuples<merge, T>(t, copy, run); }};
+    PT_ASSIGN(routine, VisitMerge(site, site.in[0].type(), [&]<Merge merge, typename T>() -> Result<HostRoutine> {
+                return HostRoutine{[t = TuplesOf(site, scattering), copy = StridedCopy(DataDims(site), bytes)](
+                                       const HostCall& run) { return RunTuples<merge, T>(t, copy, run); }};
               }));
   }
   routine.in_place = {0};
   return routine;
 }
 
-constexpr std::array kScatterOperators = {OperatorRow{"ScatterND", ScatterNd}};
+constexpr std::array kScatterOperators = {HostRow{"ScatterND", ScatterNd}};
 
 }  // namespace
 
-std::span<const OperatorRow> ScatterOperators() { return kScatterOperators; }
+std::span<const HostRow> ScatterOperators() { return kScatterOperators; }
 
 }  // namespace pt::host

@@ -24,9 +24,9 @@ Range Clamped(int64_t dim, int64_t start, int64_t end, int64_t step) {
   return {start, distance <= 0 || dim == 0 ? 0 : (distance - 1) / std::abs(step) + 1};
 }
 
-Result<Routine> Slice(const Site& site) {
+Result<HostRoutine> Slice(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 5));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   PT_ASSIGN(const std::optional<Dims> starts, site.Ints(1, "starts"));
   PT_ASSIGN(const std::optional<Dims> ends, site.Ints(2, "ends"));
   PT_ASSIGN(std::optional<Dims> axes, site.Ints(3, "axes"));
@@ -57,10 +57,10 @@ Result<Routine> Slice(const Site& site) {
   return RoutineOf(site, {box});
 }
 
-constexpr std::array kSliceOperators = {OperatorRow{"Slice", Slice, true}};
+constexpr std::array kSliceOperators = {HostRow{"Slice", Slice, true}};
 
 }  // namespace
 
-std::span<const OperatorRow> SliceOperators() { return kSliceOperators; }
+std::span<const HostRow> SliceOperators() { return kSliceOperators; }
 
 }  // namespace pt::host

@@ -106,7 +106,7 @@ void RunLine(const TopKs& t, const Entering<T>& entering, const T* x, T* numbers
 }
 
 template <typename T>
-void RunTopK(const TopKs& t, const Entering<T>& entering, const Run& run) {
+void RunTopK(const TopKs& t, const Entering<T>& entering, const HostCall& run) {
   if (t.k == 0 || t.n == 0) return;
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   const double work = static_cast<double>(t.n) * 0.8 + static_cast<double>(t.capacity) * 10;
@@ -123,19 +123,19 @@ void RunTopK(const TopKs& t, const Entering<T>& entering, const Run& run) {
 }
 
 // k from an attribute (older operator sets), a constant, or the planned output; the run then checks it.
-Result<int64_t> KOf(const Site& site, const TopKNode& top) {
+Result<int64_t> KOf(const HostSite& site, const TopKNode& top) {
   if (!site.has(1)) return top.k.value_or(-1);
   if (site.in[1].type() != DataType::kInt64 || site.in[1].count() != 1) return site.Unsupported("k is not one int64");
   if (site.is_constant(1)) return site.in[1].constant->ToInts()[0];
-  for (const Operand& y : site.out) {
+  for (const HostOperand& y : site.out) {
     if (y.present() && y.rank() == site.in[0].rank()) return y.dims()[top.axis];
   }
   return site.Unsupported("k is known only at run time");
 }
 
-Result<TopKs> TopKsOf(const Site& site) {
+Result<TopKs> TopKsOf(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  const Operand& x = site.in[0];
+  const HostOperand& x = site.in[0];
   PT_ASSIGN(const TopKNode top, OrUnsupported(ReadTopK(site.node(), site.graph.opset(), x.dims().size()), site));
   const size_t along = top.axis;
   TopKs t;
@@ -162,10 +162,10 @@ Result<TopKs> TopKsOf(const Site& site) {
 }
 
 template <typename T>
-Routine RoutineOf(const Site& site, const TopKs& t) {
-  Routine routine;
+HostRoutine RoutineOf(const HostSite& site, const TopKs& t) {
+  HostRoutine routine;
   routine.scratch_bytes = static_cast<uint64_t>(t.capacity) * sizeof(Key<T>) * site.width;
-  routine.run = [t, entering = FindEntering<T>(), given = site.has(1)](const Run& run) -> Status {
+  routine.run = [t, entering = FindEntering<T>(), given = site.has(1)](const HostCall& run) -> Status {
     if (given && *run.input<int64_t>(1) != t.k) {
       return MakeError(ErrorCode::kInvalidInput, "host.shape", "TopK: k is not the one planned for");
     }
@@ -175,7 +175,7 @@ Routine RoutineOf(const Site& site, const TopKs& t) {
   return routine;
 }
 
-Result<Routine> TopK(const Site& site) {
+Result<HostRoutine> TopK(const HostSite& site) {
   PT_ASSIGN(const TopKs t, TopKsOf(site));
   if (site.in[0].type() == DataType::kFloat32) return RoutineOf<float>(site, t);
   if (site.in[0].type() == DataType::kInt32) return RoutineOf<int32_t>(site, t);
@@ -183,10 +183,10 @@ Result<Routine> TopK(const Site& site) {
   return site.Unsupported("its input is neither float32 nor int32 or int64");
 }
 
-constexpr std::array kTopKOperators = {OperatorRow{"TopK", TopK}};
+constexpr std::array kTopKOperators = {HostRow{"TopK", TopK}};
 
 }  // namespace
 
-std::span<const OperatorRow> TopKOperators() { return kTopKOperators; }
+std::span<const HostRow> TopKOperators() { return kTopKOperators; }
 
 }  // namespace pt::host

@@ -26,9 +26,9 @@ void RunRow(const Triangle& t, const std::byte* x, std::byte* y, int64_t edge) {
   std::memset(t.upper ? y : y + middle * t.bytes, 0, static_cast<size_t>(t.width * t.bytes) - kept);
 }
 
-Result<Routine> Trilu(const Site& site) {
+Result<HostRoutine> Trilu(const HostSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  const Operand &x = site.in[0], &y = site.out[0];
+  const HostOperand &x = site.in[0], &y = site.out[0];
   if (x.rank() < 2) return site.Unsupported("its input is not a matrix");
   if (site.has(1) && (site.in[1].type() != DataType::kInt64 || site.in[1].count() != 1)) {
     return site.Unsupported("k is not one int64");
@@ -43,9 +43,9 @@ Result<Routine> Trilu(const Site& site) {
     return site.Unsupported("its rows are not contiguous");
   }
   for (size_t d = x.dims().size() - 1; d-- > 0;) t.rows.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
-  Routine routine;
+  HostRoutine routine;
   routine.in_place = {0};
-  routine.run = [t, shifted = site.has(1)](const Run& run) -> Status {
+  routine.run = [t, shifted = site.has(1)](const HostCall& run) -> Status {
     if (t.width == 0) return {};
     const int64_t k = shifted ? std::clamp(*run.input<int64_t>(1), -t.height - t.width, t.height + t.width) : 0;
     ParallelRanges(run.team, t.rows.count, static_cast<double>(t.width * t.bytes) * 0.06 + 5,
@@ -61,10 +61,10 @@ Result<Routine> Trilu(const Site& site) {
   return routine;
 }
 
-constexpr std::array kTriluOperators = {OperatorRow{"Trilu", Trilu}};
+constexpr std::array kTriluOperators = {HostRow{"Trilu", Trilu}};
 
 }  // namespace
 
-std::span<const OperatorRow> TriluOperators() { return kTriluOperators; }
+std::span<const HostRow> TriluOperators() { return kTriluOperators; }
 
 }  // namespace pt::host

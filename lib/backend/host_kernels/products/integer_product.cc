@@ -32,15 +32,15 @@ Dims DenseStrides(const Dims& dims) {
 
 class Maker {
  public:
-  Maker(const Site& site, const IntegerProduct& product) : site_(site), product_(product) {}
+  Maker(const HostSite& site, const IntegerProduct& product) : site_(site), product_(product) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     p_.math = FindIntegerPanels();
     PT_CHECK_OK(ReadSides());
     PT_CHECK_OK(product_.convolution ? ReadConvolution() : ReadMatrices());
     PT_CHECK_OK(ReadResult());
     Divide();
-    Routine routine;
+    HostRoutine routine;
     routine.scratch_bytes = ScratchBytes(p_, site_.width);
     if (p_.rest) {
       for (uint32_t i : p_.rest->in_place()) {
@@ -49,7 +49,7 @@ class Maker {
     }
     const auto shared = std::make_shared<IntegerProducts>(std::move(p_));
     if (shared->constant) routine.pack = [shared](CompileContext& context) { return Pack(context, *shared); };
-    routine.run = [shared](const Run& run) -> Status {
+    routine.run = [shared](const HostCall& run) -> Status {
       RunIntegerProducts(*shared, run);
       return {};
     };
@@ -83,9 +83,9 @@ class Maker {
   }
 
   size_t PlaceOf(ValueId value) const {
-    return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
+    return static_cast<size_t>(std::ranges::find(site_.in, value, &HostOperand::value) - site_.in.begin());
   }
-  const Operand& OperandOf(ValueId value) const { return site_.in[PlaceOf(value)]; }
+  const HostOperand& OperandOf(ValueId value) const { return site_.in[PlaceOf(value)]; }
 
   Status ReadSides() {
     for (ValueId value : {product_.a, product_.b}) {
@@ -121,7 +121,7 @@ class Maker {
     const size_t rank = side.dims.size();
     Stack zeros{Dims(rank, 1), Dims(rank, 0)};
     if (!value.valid()) return zeros;
-    const Operand& operand = OperandOf(value);
+    const HostOperand& operand = OperandOf(value);
     if (operand.count() == 1) return zeros;
     if (operand.rank() == 1) {
       zeros.dims[rank - axis] = operand.dims()[0];
@@ -189,7 +189,7 @@ class Maker {
   }
 
   Status ReadConvolution() {
-    const Operand &x = site_.in[p_.b], &w = site_.in[p_.a], &y = site_.out[0];
+    const HostOperand &x = site_.in[p_.b], &w = site_.in[p_.a], &y = site_.out[0];
     PT_ASSIGN(p_.images, IntegerImages::Read(site_, site_.graph.node(product_.node), x, w, y));
     p_.depth = p_.images->depth();
     p_.columns = p_.images->pixels();
@@ -202,7 +202,7 @@ class Maker {
       return Refuse("its zero points are several");
     int64_t zero_step = 0;
     if (product_.a_zero.valid() && OperandOf(product_.a_zero).count() != 1) {
-      const Operand& zeros = OperandOf(product_.a_zero);
+      const HostOperand& zeros = OperandOf(product_.a_zero);
       if (zeros.rank() != 1 || zeros.dims()[0] != w.dims()[0]) return Refuse("its zero points do not fit");
       zero_step = zeros.strides()[0];
     }
@@ -228,7 +228,7 @@ class Maker {
       return Refuse("its result has other dims or another type");
     }
     for (const auto& [value, spread] : product_.scales) {
-      const Operand& scale = OperandOf(value);
+      const HostOperand& scale = OperandOf(value);
       if (scale.type() != DataType::kFloat32) return Refuse("its scales are not of float32");
       IntegerFactor factor{PlaceOf(value), spread == Spread::kOne, 0};
       for (size_t d = 0; d < scale.dims().size(); ++d) {
@@ -289,14 +289,14 @@ class Maker {
 
   Error Refuse(std::string why) const { return site_.Unsupported(std::move(why)); }
 
-  const Site& site_;
+  const HostSite& site_;
   const IntegerProduct& product_;
   IntegerProducts p_;
 };
 
 }  // namespace
 
-Result<Routine> MakeIntegerProduct(const Site& site, const IntegerProduct& product) {
+Result<HostRoutine> MakeIntegerProduct(const HostSite& site, const IntegerProduct& product) {
   return Maker(site, product).Make();
 }
 

@@ -38,6 +38,6 @@ std::optional<IntegerProduct> ReadIntegerProduct(const Graph& graph, std::span<c
 std::vector<std::vector<NodeId>> IntegerProductGroups(const Graph& graph, const std::vector<bool>& able);
 
 // The site's nodes, which the product was read from. kUnsupported where types or dims do not fit.
-Result<Routine> MakeIntegerProduct(const Site& site, const IntegerProduct& product);
+Result<HostRoutine> MakeIntegerProduct(const HostSite& site, const IntegerProduct& product);
 
 }  // namespace pt::host

@@ -59,7 +59,7 @@ struct Memory {
 // One part of the work: goes through the items of the division.
 class Worker {
  public:
-  Worker(const IntegerProducts& products, const Run& run, std::byte* scratch, const uint8_t* padded)
+  Worker(const IntegerProducts& products, const HostCall& run, std::byte* scratch, const uint8_t* padded)
       : p_(products), run_(run), m_(products, scratch), padded_(padded) {
     if (p_.rest) rest_.emplace(*p_.rest, run, m_.slots);
   }
@@ -268,7 +268,7 @@ class Worker {
   }
 
   const IntegerProducts& p_;
-  const struct Run& run_;
+  const struct HostCall& run_;
   Memory m_;
   const uint8_t* padded_;
   std::optional<RestRunner> rest_;
@@ -291,7 +291,7 @@ uint64_t ScratchBytes(const IntegerProducts& products, uint32_t width) {
   return PaddedBytes(products) + PartBytes(products) * width;
 }
 
-void RunIntegerProducts(const IntegerProducts& products, const Run& run) {
+void RunIntegerProducts(const IntegerProducts& products, const HostCall& run) {
   auto* padded = reinterpret_cast<uint8_t*>(run.scratch);
   if (products.images) {
     const auto fill = static_cast<uint8_t>(products.b_zero.At(run, 0) - products.b_zero.moved);

@@ -24,7 +24,7 @@ struct IntegerZeros {
   DataType type = DataType::kUint8;
   int32_t moved = 0;
 
-  int32_t At(const Run& run, int64_t offset) const {
+  int32_t At(const HostCall& run, int64_t offset) const {
     if (!place) return moved;
     const int32_t zero =
         type == DataType::kInt8 ? run.input<int8_t>(*place)[offset] : run.input<uint8_t>(*place)[offset];
@@ -38,7 +38,7 @@ struct IntegerFactor {
   bool is_one = true;
   int64_t stride = 0;
 
-  float At(const Run& run, int64_t i) const { return run.input<float>(place)[is_one ? 0 : i * stride]; }
+  float At(const HostCall& run, int64_t i) const { return run.input<float>(place)[is_one ? 0 : i * stride]; }
 };
 
 // The work in items: some rows by some columns of one matrix of the result.
@@ -82,6 +82,6 @@ struct IntegerProducts {
 };
 
 uint64_t ScratchBytes(const IntegerProducts& products, uint32_t width);
-void RunIntegerProducts(const IntegerProducts& products, const Run& run);
+void RunIntegerProducts(const IntegerProducts& products, const HostCall& run);
 
 }  // namespace pt::host

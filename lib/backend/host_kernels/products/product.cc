@@ -66,7 +66,7 @@ struct Products {
 template <typename T>
 class ProductWorker {
  public:
-  ProductWorker(const Products<T>& products, const Run& run, int64_t part)
+  ProductWorker(const Products<T>& products, const HostCall& run, int64_t part)
       : p_(products), run_(run), scratch_(run.scratch + static_cast<uint64_t>(part) * products.part_bytes()) {
     if (p_.rest) rest_.emplace(*p_.rest, run, scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float));
   }
@@ -193,7 +193,7 @@ class ProductWorker {
   }
 
   const Products<T>& p_;
-  const struct Run& run_;
+  const struct HostCall& run_;
   std::byte* scratch_;
   std::optional<RestRunner> rest_;
 };
@@ -208,15 +208,15 @@ void Narrow(const Tensor& matrix, std::vector<Bfloat16>& room) {
 template <typename T>
 class ProductMaker {
  public:
-  ProductMaker(const Site& site, const ProductGroup& group) : site_(site), group_(group) {}
+  ProductMaker(const HostSite& site, const ProductGroup& group) : site_(site), group_(group) {}
 
-  Result<Routine> Make() {
+  Result<HostRoutine> Make() {
     Products<T> products;
     PT_CHECK_OK(ReadRows(products));
     PT_CHECK_OK(ReadMatrices(products));
     PT_CHECK_OK(ReadRest(products));
     Divide(products);
-    Routine routine;
+    HostRoutine routine;
     routine.scratch_bytes = products.part_bytes() * site_.width;
     routine.in_place = std::move(in_place_);
     const auto shared = std::make_shared<Products<T>>(std::move(products));
@@ -225,7 +225,7 @@ class ProductMaker {
     } else if (shared->thin == nullptr) {
       routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
     }
-    routine.run = [shared](const Run& run) -> Status {
+    routine.run = [shared](const HostCall& run) -> Status {
       const Products<T>& p = *shared;
       const int64_t most = run.team == nullptr ? 1 : run.team->width();
       ParallelParts(run.team, p.blocks * static_cast<int64_t>(p.chunks.size()), p.work, most,
@@ -291,14 +291,14 @@ class ProductMaker {
   }
 
   size_t PlaceOf(ValueId value) const {
-    return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
+    return static_cast<size_t>(std::ranges::find(site_.in, value, &HostOperand::value) - site_.in.begin());
   }
 
   Status ReadRows(Products<T>& products) {
     const ConstantProduct& first = group_.products[0];
     products.math = FindPanelProducts<T>();
     products.input = PlaceOf(first.input);
-    const Operand& x = site_.in[products.input];
+    const HostOperand& x = site_.in[products.input];
     if (!site_.is_float32(x) || x.rank() < 1) return Refuse();
     order_ = (first.pointwise ? ChannelsLast(x.dims().size()) : RowMajor(x.dims().size())).order;
     const size_t last = order_.back();
@@ -310,7 +310,7 @@ class ProductMaker {
     for (size_t i = 0; i < group_.products.size(); ++i) {
       const ConstantProduct& product = group_.products[i];
       const auto dims = site_.graph.value(product.result).type.static_dims();
-      const auto y = std::ranges::find(site_.out, product.result, &Operand::value);
+      const auto y = std::ranges::find(site_.out, product.result, &HostOperand::value);
       const bool direct = group_.rest.empty();
       if (product.depth() != products.depth || x.dims()[last] != products.depth) return Refuse();
       if (direct && (y == site_.out.end() || !site_.is_float32(*y) || y->dims() != dims)) return Refuse();
@@ -353,7 +353,7 @@ class ProductMaker {
     if (!product.residual.valid()) return {};
     const size_t place = PlaceOf(product.residual);
     if (place == site_.in.size()) return Refuse();
-    const Operand& residual = site_.in[place];
+    const HostOperand& residual = site_.in[place];
     const bool together = residual.strides()[order_.back()] == 1 || product.columns() == 1;
     if (residual.type() != DataType::kFloat32 || !together) return Refuse();
     products.residual = place;
@@ -449,7 +449,7 @@ class ProductMaker {
 
   Error Refuse() const { return site_.Unsupported("this is not a product of float32 rows with a constant matrix"); }
 
-  const Site& site_;
+  const HostSite& site_;
   const ProductGroup& group_;
   std::vector<uint8_t> order_;  // of the dims: rows are along the last
   std::vector<uint32_t> in_place_;
@@ -457,9 +457,9 @@ class ProductMaker {
 
 }  // namespace
 
-Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) {
+Result<HostRoutine> MakeProducts(const HostSite& site, const ProductGroup& group) {
   const auto is_shortened = [&](ValueId value) {
-    return site.is_shortened(*std::ranges::find(site.in, value, &Operand::value));
+    return site.is_shortened(*std::ranges::find(site.in, value, &HostOperand::value));
   };
   const bool shortened = is_shortened(group.products[0].input);
   const ValueId residual = group.products[0].residual;

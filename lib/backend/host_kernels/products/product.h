@@ -57,6 +57,6 @@ bool IsPointwise(const Graph& graph, std::span<const NodeId> nodes);
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::vector<bool>& able);
 
 // The site's nodes, which the group was read from. kUnsupported where types or dims do not fit.
-Result<Routine> MakeProducts(const Site& site, const ProductGroup& group);
+Result<HostRoutine> MakeProducts(const HostSite& site, const ProductGroup& group);
 
 }  // namespace pt::host

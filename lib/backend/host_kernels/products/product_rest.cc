@@ -12,10 +12,10 @@ std::vector<uint32_t> ProductRest::in_place() const {
   return inputs;
 }
 
-Result<ProductRest> ReadProductRest(const Site& site, std::span<const NodeId> rest, ValueId made,
+Result<ProductRest> ReadProductRest(const HostSite& site, std::span<const NodeId> rest, ValueId made,
                                     const TensorLayout& layout) {
-  Site inner{site.graph, {rest.begin(), rest.end()}, {}, site.out, 1};
-  Operand result;
+  HostSite inner{site.graph, {rest.begin(), rest.end()}, {}, site.out, 1};
+  HostOperand result;
   result.value = made;
   result.layout = layout;
   inner.in.push_back(std::move(result));
@@ -23,7 +23,7 @@ Result<ProductRest> ReadProductRest(const Site& site, std::span<const NodeId> re
   read.element_bytes = static_cast<uint64_t>(BytesOf(layout.type));
   for (NodeId id : rest) {
     for (ValueId value : site.graph.node(id).inputs) {
-      const auto operand = std::ranges::find(site.in, value, &Operand::value);
+      const auto operand = std::ranges::find(site.in, value, &HostOperand::value);
       if (!value.valid() || operand == site.in.end()) continue;
       const auto place = static_cast<size_t>(operand - site.in.begin());
       if (std::ranges::find(read.places, place) != read.places.end()) continue;
@@ -36,7 +36,7 @@ Result<ProductRest> ReadProductRest(const Site& site, std::span<const NodeId> re
   return read;
 }
 
-RestRunner::RestRunner(const ProductRest& rest, const struct Run& run, std::byte* slots)
+RestRunner::RestRunner(const ProductRest& rest, const HostCall& run, std::byte* slots)
     : rest_(rest), run_(run), slots_(slots) {
   for (size_t i = 0; i < rest.places.size(); ++i) in_[i + 1] = run.in[rest.places[i]];
   rest.part.enter(Inner(), slots);

@@ -21,23 +21,21 @@ struct ProductRest {
 
 // `made`: the product's result, which lies as given in each stretch: without gaps. kUnsupported where the rest does not
 // run on it.
-Result<ProductRest> ReadProductRest(const Site& site, std::span<const NodeId> rest, ValueId made,
+Result<ProductRest> ReadProductRest(const HostSite& site, std::span<const NodeId> rest, ValueId made,
                                     const TensorLayout& layout);
 
 // One part of the work. Must not outlive what it is made of.
 class RestRunner {
  public:
-  RestRunner(const ProductRest& rest, const Run& run, std::byte* slots);
+  RestRunner(const ProductRest& rest, const HostCall& run, std::byte* slots);
   // n elements from `begin` on, which lie at `stretch`.
   void Run(const void* stretch, int64_t begin, int64_t n);
 
  private:
-  struct Run Inner() const {
-    return {std::span(in_).first(rest_.places.size() + 1), run_.out, nullptr, nullptr};
-  }
+  HostCall Inner() const { return {std::span(in_).first(rest_.places.size() + 1), run_.out, nullptr, nullptr}; }
 
   const ProductRest& rest_;
-  const struct Run& run_;
+  const HostCall& run_;
   std::byte* slots_;
   std::array<const void*, ProductRest::kMostOperands> in_{};
 };
