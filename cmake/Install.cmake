@@ -7,8 +7,15 @@ set(pt_share_dir ${CMAKE_INSTALL_DATADIR}/partitiontuner)
 
 install(TARGETS partitiontuner EXPORT partitiontuner-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/partitiontuner ${PROJECT_BINARY_DIR}/include/partitiontuner
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+include(${CMAKE_CURRENT_LIST_DIR}/PublicHeaders.cmake)
+foreach(header ${pt_application_tier} ${pt_plugin_tier})
+  set(source ${PROJECT_SOURCE_DIR}/include/partitiontuner/${header})
+  if(header STREQUAL version.h)
+    set(source ${PROJECT_BINARY_DIR}/include/partitiontuner/${header})
+  endif()
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${source} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/partitiontuner/${folder})
+endforeach()
 
 # Programs find the library beside them, wherever the tree lies.
 file(RELATIVE_PATH pt_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})

@@ -19,18 +19,15 @@
 namespace {
 
 namespace fs = std::filesystem;
+using pt::testing::Include;
+using pt::testing::ParseIncludes;
 using pt::testing::ReadTree;
 using pt::testing::SourceFile;
+using pt::testing::StartsWith;
 using pt::testing::WithoutCommentsAndTexts;
 
 // Every layer with itself and all layers below it.
 using Layers = std::map<std::string, std::set<std::string>>;
-
-struct Include {
-  std::string name;  // between the delimiters
-  bool system = false;
-  int line = 0;
-};
 
 // Where a third-party header may be included: its name begins with `prefix`, the including file's path with one of
 // `owners`.
@@ -75,8 +72,6 @@ bool IsSystemHeader(const std::string& name) {
   return name.find_first_of("./") == std::string::npos || std::regex_match(name, linux_header);
 }
 
-bool StartsWith(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
-
 // The folder that follows `top` in `path`: "lib/graph/builder.cc" below "lib/" is "graph".
 std::string FolderBelow(const std::string& path, const std::string& top) {
   if (!StartsWith(path, top)) return "";
@@ -100,19 +95,6 @@ Layers ParseLayers(const std::string& cmake) {
     }
   }
   return layers;
-}
-
-std::vector<Include> ParseIncludes(const std::string& text) {
-  static const std::regex include("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
-  std::vector<Include> includes;
-  std::istringstream in(text);
-  int number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    std::smatch match;
-    if (std::regex_search(line, match, include)) includes.push_back({match[2], match[1] == "<", number});
-  }
-  return includes;
 }
 
 // A backend may be switched off, so others lean on nothing but what every build has: the layer's own files, the host's,

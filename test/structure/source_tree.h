@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,27 @@ inline std::vector<SourceFile> ReadTree() {
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }
+
+struct Include {
+  std::string name;  // between the delimiters
+  bool system = false;
+  int line = 0;
+};
+
+inline std::vector<Include> ParseIncludes(const std::string& text) {
+  static const std::regex include("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
+  std::vector<Include> includes;
+  std::istringstream in(text);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    std::smatch match;
+    if (std::regex_search(line, match, include)) includes.push_back({match[2], match[1] == "<", number});
+  }
+  return includes;
+}
+
+inline bool StartsWith(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
 inline std::string WithoutCommentsAndTexts(const std::string& text) {
   static const std::regex dropped("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/|\"(?:[^\"\\\\\n]|\\\\.)*\"");
