@@ -69,10 +69,15 @@ void CompareWithModel(const Plan& first, Plan& plan) {
   }
 }
 
+bool IsInterrupted(const PlanningContext& context) {
+  return context.options.watch != nullptr && context.options.watch->ends();
+}
+
 Result<std::vector<Finalist>> MakeFinalists(const PlanningContext& context, const CostModel& beside, uint32_t most) {
   std::vector<Entrant> entrants;
   std::set<std::string> seen;
   for (const Contender& contender : ContendersFor(context)) {
+    if (!entrants.empty() && IsInterrupted(context)) break;
     Result<Plan> plan = MakePlan(context, contender);
     const bool asked_for = entrants.empty();
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
@@ -93,12 +98,14 @@ Status AddRefined(const PlanningContext& context, const FinalistOptions& options
   std::set<std::string> seen;
   for (const Finalist& finalist : finalists) seen.insert(WorkOf(finalist.plan, *context.model.graph));
   size_t base = 0;
-  for (uint32_t round = 1; round <= options.refine; ++round) {
+  for (uint32_t round = 1; round <= options.refine && !IsInterrupted(context); ++round) {
     PT_CHECK_OK(NoteInPlace(context, finalists[base].plan, options, costs));
     PlanOptions refined = context.options;
     refined.margin = SplitMargin::kNone;
-    PT_ASSIGN(Plan plan,
-              MakeModelPlan(context.model, context.machine, costs, context.profile, refined, nullptr, nullptr));
+    Result<Plan> made =
+        MakeModelPlan(context.model, context.machine, costs, context.profile, refined, nullptr, nullptr);
+    if (!made.ok() && IsInterrupted(context)) break;
+    PT_ASSIGN(Plan plan, std::move(made));
     if (!seen.insert(WorkOf(plan, *context.model.graph)).second) break;  // what runs in place changes nothing any more
     base = finalists.size();
     const int64_t in_place_ns = plan.makespan.ns;  // beside each other is how its steps were timed
@@ -172,6 +179,7 @@ Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel
   }
   FinalChoice choice;
   PT_ASSIGN(choice.finalists, MakeFinalists(context, beside, options.most));
+  if (context.options.watch != nullptr) context.options.watch->StartMeasuring();
   TracedCosts in_place(*context.model.graph, context.machine.platform(), context.costs);
   PT_CHECK_OK(AddRefined(context, options, in_place, choice.finalists));
   std::vector<PlanRunner> runners;
@@ -180,15 +188,18 @@ Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel
     runners.push_back(std::move(runner));
   }
   std::vector<std::vector<int64_t>> medians(runners.size());
-  for (uint32_t round = 0; round < options.rounds; ++round) {
+  for (uint32_t round = 0; round < options.rounds && !IsInterrupted(context); ++round) {
     for (size_t i = 0; i < runners.size(); ++i) {
       PT_ASSIGN(const int64_t median, runners[i].MedianOfTurn(options.turn));
       medians[i].push_back(median);
     }
   }
-  choice.chosen = ChooseFinalist(choice.finalists, medians);
-  if (options.refine > 0) {
-    PT_CHECK_OK(PredictInPlace(context, options, in_place, choice.finalists[choice.chosen].plan));
+  if (!medians.front().empty()) choice.chosen = ChooseFinalist(choice.finalists, medians);
+  Plan& chosen = choice.finalists[choice.chosen].plan;
+  if (IsInterrupted(context)) {
+    chosen.report.stopped_by = "interrupted";
+  } else if (options.refine > 0) {
+    PT_CHECK_OK(PredictInPlace(context, options, in_place, chosen));
   }
   return choice;
 }

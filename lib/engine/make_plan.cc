@@ -22,10 +22,13 @@ void DeclineSplit(const PlanningProblem& problem, const Plan& single, Explanatio
     PlanningProblem alone = problem;
     const std::string device = single.planner.substr(single.planner.find(':') + 1);
     alone.argument = device;
+    alone.watch = nullptr;
     *explanations = {};
     (void)FindPlanner("single").value()->make_plan(alone, explanations);
   }
+  const std::string stopped_by = plan.report.stopped_by;
   plan = single;
+  if (stopped_by == "interrupted") plan.report.stopped_by = stopped_by;  // a longer search might have found more
 }
 
 // A planner's plan must do here what a plan from a file must.

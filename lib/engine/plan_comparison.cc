@@ -13,21 +13,23 @@ PlanningProblem ProblemOf(const Model& model, const Machine& machine, const Cost
                           const PlanOptions& options) {
   const std::string_view name = options.planner;
   const size_t colon = name.find(':');
-  return {*model.graph,
-          machine.platform(),
-          model.candidates,
-          costs,
-          options.constraints,
-          options.effort,
-          options.seed,
-          colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
-          options.time_limit.count()};
+  return {.graph = *model.graph,
+          .platform = machine.platform(),
+          .candidates = model.candidates,
+          .costs = costs,
+          .constraints = options.constraints,
+          .effort = options.effort,
+          .seed = options.seed,
+          .argument = colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+          .time_limit_ns = options.time_limit.count(),
+          .watch = options.watch};
 }
 
 std::vector<Plan> SingleDevices(PlanningProblem problem, const Plan* made) {
   std::vector<Plan> found;
   const Result<const Planner*> single = FindPlanner("single");
   const std::string_view named = problem.argument;
+  problem.watch = nullptr;  // what a plan is compared with belongs to it, also where it was interrupted
   for (const Device& device : problem.platform.devices) {
     if (made != nullptr && device.name == named) {
       found.push_back(*made);

@@ -35,7 +35,7 @@ void Fields(FieldVisitor& v, PlanReport& report, std::optional<size_t> steps) {
       "by planner: its predicted makespan; `search` is there where its gain was too little and the plan is a single "
       "device's");
   v.Field("gap", report.gap, "makespan / lower bound - 1");
-  v.Field("stopped_by", report.stopped_by, "why the search stopped: `done`, `effort`, `time`");
+  v.Field("stopped_by", report.stopped_by, "why the search stopped: `done`, `effort`, `time`, `interrupted`");
   v.Field("tight_bound", report.tight_bound,
           FieldNote("which of the bounds `lower_bound_ns` is, for instance `L3 area`").Since("1.5").Optional());
   v.Field("reference_ns", report.reference_ns,

@@ -31,6 +31,14 @@ Result<Solved> SolveWavefront(const Space&, std::string_view);
 
 namespace {
 
+// Whatever a planner says of the plan that it did not get to make.
+Result<Solved> SolveOrSayInterrupted(const Space& space, SolveFunction solve) {
+  Result<Solved> solved = solve(space, space.problem().argument);
+  const bool has_plan = solved.ok() && (!solved->order.empty() || space.graph().nodes().empty());
+  if (has_plan || !space.deadline().IsInterrupted()) return solved;
+  return MakeError(ErrorCode::kInterrupted, "planner.interrupted", "interrupted before there was a plan");
+}
+
 Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations, SolveFunction solve);
 
 template <SolveFunction solve>
@@ -95,11 +103,11 @@ Status KeepDeviceRules(const Space& space, const Planner& planner, Solved& solve
 Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations, SolveFunction solve) {
   const auto row = std::find_if(kSolvers.begin(), kSolvers.end(), [&](const Solver& s) { return s.solve == solve; });
   PT_ASSIGN(const Space space, Space::Make(problem));
-  PT_ASSIGN(Solved solved, solve(space, problem.argument));
+  PT_ASSIGN(Solved solved, SolveOrSayInterrupted(space, solve));
   PT_CHECK_OK(KeepDeviceRules(space, row->planner, solved));
   PT_ASSIGN(Plan plan,
             Assemble(space, solved.order, PlannerName(row->planner.name, problem), explanations, solved.barriers));
-  plan.report.stopped_by = solved.stopped_by;
+  plan.report.stopped_by = space.deadline().IsInterrupted() ? "interrupted" : solved.stopped_by;
   return plan;
 }
 

@@ -34,7 +34,8 @@ class Console {
   void ShowProgress(const MeasureProgress& progress);
   void ShowCount(size_t done, size_t total, std::string_view current);
   void ShowRuns(size_t runs);
-  void EndProgress();  // clears the line
+  void ShowSearch(int64_t best_ns, std::chrono::nanoseconds spent);  // best_ns: 0 where there is no plan yet
+  void EndProgress();                                                // clears the line
 
  private:
   void Draw(const std::string& line);

@@ -10,7 +10,7 @@
 
 namespace pt::tools {
 
-Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
+Result<int> CompareBaselines(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PlanOptions options = setup.options;
   options.margin = SplitMargin::kNone;  // what each planner finds is asked for
@@ -21,14 +21,16 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
   const PlanningProblem problem{graph, platform, setup.model->candidates, *costs, options.constraints};
 
   Result<Comparison> compared = ComparePlanners(
-      PlannerNames(platform, flags.seed), BestBound(problem), [&](const std::string& planner, double& search_ms) {
+      PlannerNames(platform, flags.seed), BestBound(problem),
+      [&](const std::string& planner, double& search_ms) {
         options.planner = planner;
         PlanningNotes notes;
         Result<Plan> plan = setup.engine->MakePlan(*setup.model, options, nullptr, &notes);
         search_ms = std::chrono::duration<double, std::milli>(notes.search_time).count();
         if (plan.ok() && !plan->complete) console.Detail(planner + ": some costs are estimates");
         return plan;
-      });
+      },
+      console);
   if (!compared.ok() && compared.error().hint.empty()) {
     compared.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }

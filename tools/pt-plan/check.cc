@@ -76,7 +76,7 @@ std::string VerdictText(const PlanFlags& flags, const Plan& plan, const PlanVerd
 
 }  // namespace
 
-Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console) {
+Result<int> CheckPlanFile(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PT_ASSIGN(const Plan plan, LoadPlan(flags.check));
   if (flags.common.keep_nan()) {

@@ -31,13 +31,16 @@ void SortBySpan(std::vector<PlannerResult>& rows) {
 
 }  // namespace
 
-Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by) {
+Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
+                                   Console& console) {
   Comparison comparison{{}, std::move(bound)};
   std::optional<Error> first;
   for (const std::string& name : planners) {
+    console.ShowCount(comparison.planners.size(), planners.size(), name);
     PlannerResult row;
     row.planner = name;
     Result<Plan> plan = plan_by(name, row.search_ms);
+    console.EndProgress();
     if (plan.ok()) {
       row.plan = std::move(*plan);
     } else if (plan.error().code == ErrorCode::kInternal) {

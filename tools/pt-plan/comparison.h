@@ -29,9 +29,11 @@ struct Comparison {
   const Plan* plan_of(std::string_view planner) const;
 };
 
-// Asks every planner by its name. Errors: kInternal as it comes; kInfeasible when no planner made a plan.
+// Asks every planner by its name, which is shown as progress. Errors: kInternal as it comes; kInfeasible when no
+// planner made a plan.
 using PlanBy = std::function<Result<Plan>(const std::string& planner, double& search_ms)>;
-Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by);
+Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
+                                   Console& console);
 
 // The plan of --planner where -o says, and pictures where --export does. Errors: kInfeasible when a plan is to be
 // written and that planner made none, or was not asked.

@@ -5,7 +5,7 @@
 
 namespace pt::tools {
 
-Result<int> DiffPlanFiles(const PlanFlags& flags, const Console&) {
+Result<int> DiffPlanFiles(const PlanFlags& flags, Console&) {
   if (flags.diff.size() != 2) {
     return MakeError(ErrorCode::kUsage, "usage.value", "--diff takes two plan files", "pt-plan --diff A.json B.json");
   }

@@ -76,12 +76,12 @@ std::string BorderText(const char* what, const Json& rows) {
 
 }  // namespace
 
-Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console) {
+Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console) {
   if (flags.check.empty()) return MakePlanFor(setup, flags, console, nullptr, nullptr, nullptr);
   return PlanOfFile(setup, flags.check);
 }
 
-Result<int> ExportGroup(const PlanFlags& flags, const Console& console) {
+Result<int> ExportGroup(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   const Graph& graph = *setup.model->graph;
   PT_ASSIGN(const Plan plan, MakeOrLoadPlan(setup, flags, console));

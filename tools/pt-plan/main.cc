@@ -15,7 +15,7 @@ namespace {
 // The first whose flag is given; a plan is made without.
 struct Mode {
   const char* flag;
-  Result<int> (*run)(const PlanFlags& flags, const Console& console);
+  Result<int> (*run)(const PlanFlags& flags, Console& console);
 };
 constexpr Mode kModes[] = {{"--diff", DiffPlanFiles},       {"--workload", PlanWorkload},
                            {"--export-group", ExportGroup}, {"--export ort-streams", ExportOrtStreams},
@@ -31,17 +31,18 @@ int Main(int argc, char** argv) {
   const auto crash_retry = CrashRetry::Make(flags.crash, argc, argv, console);
   if (!crash_retry.ok()) return console.Fail(crash_retry.error());
   flags.common.kernel_watch = crash_retry->get();
-  // Planning alone is simply ended by a signal; measuring keeps what it has.
+  const auto mode = std::ranges::find_if(kModes, [&](const Mode& row) { return IsGiven(app, row.flag); });
+  // One plan that is searched is given as it is when a signal comes; all else is simply ended.
   std::optional<InterruptWatch> interrupt;
-  if (flags.split_critical > 0) interrupt.emplace();
+  const bool searches = mode == std::end(kModes) || (mode->run == PlanWorkload && !flags.baselines);
+  if (searches && !flags.common.wants_budget()) flags.interrupt = &interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());
-  const auto mode = std::ranges::find_if(kModes, [&](const Mode& row) { return IsGiven(app, row.flag); });
-  const Result<int> result = mode != std::end(kModes)
-                                 ? mode->run(flags, console)
-                                 : MakeAndReport(flags, interrupt ? &interrupt->token() : nullptr, console);
-  return result.ok() ? *result : console.Fail(result.error());
+  const Result<int> result = mode != std::end(kModes) ? mode->run(flags, console) : MakeAndReport(flags, console);
+  if (result.ok()) return *result;
+  const int code = console.Fail(result.error());
+  return result.error().code == ErrorCode::kInterrupted && interrupt ? interrupt->exit_code() : code;
 }
 
 }  // namespace

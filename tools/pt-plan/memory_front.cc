@@ -56,7 +56,7 @@ Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vect
 
 }  // namespace
 
-Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console) {
+Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;

@@ -126,7 +126,7 @@ Result<Json> OrtStreams(const Graph& file, const Graph& planned, const Platform&
   return json;
 }
 
-Result<int> ExportOrtStreams(const PlanFlags& flags, const Console& console) {
+Result<int> ExportOrtStreams(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PT_ASSIGN(const Plan plan, MakeOrLoadPlan(setup, flags, console));
   PT_ASSIGN(const ModelOptions options, ModelOptionsOf(flags.common));

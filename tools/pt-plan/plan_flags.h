@@ -9,6 +9,7 @@
 #include "tools/common/crash_retry.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/prepare.h"
 
 namespace pt::tools {
@@ -26,6 +27,8 @@ struct PlanFlags {
   uint32_t split_critical = 0;  // 0: the graph is planned as it is
 
   bool baselines = false, no_estimates = false, pareto = false;
+
+  const InterruptWatch* interrupt = nullptr;  // of what ends early with the best plan so far; outlives every mode
 
   bool runs_plans() const { return finalists > 0 || refine > 0; }
   bool exports_ort_streams() const { return export_to == "ort-streams"; }
@@ -50,7 +53,7 @@ Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform
 
 // The plan that the flags ask for, by --planner or within the error budget. explanations and notes may be null; so may
 // finals: then --finalists and --refine are not looked at. Errors: those of Engine::MakePlan and of the inputs.
-Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
+Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, Console& console,
                          Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals);
 
 // The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
@@ -64,26 +67,28 @@ Json FinalistsJson(const FinalChoice& choice);
 
 // --split-critical: the plan of the graph with those operators in parts that made it faster. Errors: those of
 // PlanWithSplits.
-Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, const CancelToken* cancel);
+Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console);
 std::string SplitsText(const SplitPlan& splits);
 Json SplitsJson(const SplitPlan& splits);
 
 // The modes of pt-plan; each prints its result.
-// cancel: ends measuring; may be null.
-Result<int> MakeAndReport(const PlanFlags& flags, const CancelToken* cancel, const Console& console);
-Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
-Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
-Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
-Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
+Result<int> MakeAndReport(const PlanFlags& flags, Console& console);
+Result<int> CompareBaselines(const PlanFlags& flags, Console& console);
+Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console);
+Result<int> CheckPlanFile(const PlanFlags& flags, Console& console);
+Result<int> ExplainNodes(const PlanFlags& flags, Console& console);
+// Where planning was interrupted: says that the plan is the best so far, and the exit code is that of the signal; else
+// 0.
+int ExitCodeFor(const Plan& plan, const PlanFlags& flags, const Console& console);
 // The plan of --check's file, which fits and is legal (that a library is absent here does not matter), else one that is
 // made.
-Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
+Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console);
 // --export ort-streams, of the same.
-Result<int> ExportOrtStreams(const PlanFlags& flags, const Console& console);
+Result<int> ExportOrtStreams(const PlanFlags& flags, Console& console);
 // --export-group, of the same.
-Result<int> ExportGroup(const PlanFlags& flags, const Console& console);
-Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
+Result<int> ExportGroup(const PlanFlags& flags, Console& console);
+Result<int> DiffPlanFiles(const PlanFlags& flags, Console& console);
 // --workload, with and without --baselines.
-Result<int> PlanWorkload(const PlanFlags& flags, const Console& console);
+Result<int> PlanWorkload(const PlanFlags& flags, Console& console);
 
 }  // namespace pt::tools

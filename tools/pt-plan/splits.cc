@@ -1,15 +1,19 @@
 // pt-plan --split-critical: operators on the critical path in parts, where that makes the plan faster.
+#include "tools/common/planning_progress.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
 
 namespace pt::tools {
 
-Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, const CancelToken* cancel) {
+Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console) {
   SplitOptions options;
   options.trials = flags.split_critical;
-  options.measure.cancel = cancel;
-  return PlanWithSplits(*setup.engine, setup.model, setup.options, options);
+  if (flags.interrupt != nullptr) options.measure.cancel = &flags.interrupt->token();
+  PlanningProgress progress(console, flags.interrupt);
+  PlanOptions planning = setup.options;
+  planning.watch = &progress.watch();
+  return PlanWithSplits(*setup.engine, setup.model, planning, options);
 }
 
 std::string SplitsText(const SplitPlan& splits) {

@@ -9,6 +9,7 @@
 #include "partitiontuner/planner/planner_names.h"
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/version.h"
+#include "tools/common/planning_progress.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/comparison.h"
 
@@ -119,7 +120,7 @@ Json WithHead(const std::string& path, Json rest) {
 
 }  // namespace
 
-Result<int> PlanWorkload(const PlanFlags& flags, const Console& console) {
+Result<int> PlanWorkload(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(Workload workload, LoadWorkload(flags.workload));
   PT_CHECK_OK(AddConstraints(flags, workload.graph, workload.platform, workload.constraints));
   PlanningProblem problem = workload.problem();
@@ -139,12 +140,17 @@ Result<int> PlanWorkload(const PlanFlags& flags, const Console& console) {
   std::string text = HeadText(flags.workload, workload);
   Json json;
   Comparison comparison;
+  int exit_code = 0;
   if (flags.baselines) {
-    PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by));
+    PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by, console));
     text += ComparisonText(comparison);
     json = ComparisonJson(comparison);
   } else {
+    std::optional<PlanningProgress> progress;
+    problem.watch = &progress.emplace(console, flags.interrupt).watch();
     PT_ASSIGN(Plan plan, plan_by(flags.planner, comparison.planners.emplace_back().search_ms));
+    progress.reset();
+    exit_code = ExitCodeFor(plan, flags, console);
     text += PlanText(workload, plan);
     json = PlanJson(workload, plan);
     comparison.planners.back().planner = flags.planner;
@@ -153,10 +159,10 @@ Result<int> PlanWorkload(const PlanFlags& flags, const Console& console) {
   PT_CHECK_OK(WriteFiles(comparison, workload.graph, workload.platform, flags));
   if (flags.output == "-") {
     console.Note(text.substr(0, text.size() - 1));  // standard output holds the plan
-    return 0;
+    return exit_code;
   }
   PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(WithHead(flags.workload, std::move(json))) + "\n" : text));
-  return 0;
+  return exit_code;
 }
 
 }  // namespace pt::tools

@@ -37,7 +37,7 @@ struct SplitPlan {
 // planner's plan gets faster, and goes on with the next on the path of the new plan, until nothing on it is left or the
 // trials are used up. Errors: those of Engine::Split, MeasureModel and MakePlan; kUsage for constraints that name nodes
 // or values, which a rewritten graph numbers anew, for time slices and requests, and for costs from a profile file,
-// which knows no parts.
+// which knows no parts. Where planning.watch ends it the plan is the best so far, stopped by "interrupted".
 Result<SplitPlan> PlanWithSplits(Engine& engine, std::shared_ptr<const Model> model, const PlanOptions& planning,
                                  const SplitOptions& options);
 

@@ -69,7 +69,9 @@ class Engine {
   // With made_for, lower bound and report filled, memory planned and checked. Where `search` gains too little (see
   // SplitMargin), the plan and its planner are the single device's, and report.baselines_ns has what "search" found.
   // Errors: kUsage (no such planner); kPartial (unless PlanOptions::default_plan): nodes that were not measured and
-  // nothing estimates; kInfeasible; kInvalidInput for a database that cannot be read.
+  // nothing estimates; kInfeasible; kInvalidInput for a database that cannot be read; kInterrupted where options.watch
+  // ended planning before there was a plan. Ended later, the plan is the best so far, as complete and checked as any,
+  // and report.stopped_by is "interrupted".
   Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
                         PlanningNotes* notes = nullptr);
   // The fastest plan found that strays from the plan in fp32 no further than the budget allows; that one itself where

@@ -40,6 +40,9 @@ struct FinalChoice {
   size_t chosen = 0;
 };
 
+// Where PlanOptions::watch ends it early, those that were made by then stand here, and the first is chosen unless every
+// one had a turn (measured_ns is 0 then); its plan is stopped by "interrupted".
+
 // Which of them to keep, by the medians of each in every round, all of one length: the first, unless another is faster
 // by more than the noise and by half a per cent. Fills measured_ns, speedup and noise.
 size_t ChooseFinalist(std::span<Finalist> finalists, std::span<const std::vector<int64_t>> round_medians);

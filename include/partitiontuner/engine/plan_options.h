@@ -34,6 +34,7 @@ struct PlanOptions {
   // Where too little was measured to plan or to estimate by (kPartial): MakePlan gives MakeDefaultPlan's plan
   // instead of the error. PlanningNotes::default_plan and Plan::planner tell, and Plan::complete is false.
   bool default_plan = false;
+  PlanningWatch* watch = nullptr;  // see PlanningWatch; may be null
 };
 
 // What is reported about making a plan beside the plan itself.

@@ -108,7 +108,7 @@ struct PlanReport {
   std::map<std::string, double> busy;           // unit name -> share of the makespan
   std::map<std::string, int64_t> baselines_ns;  // planner name -> predicted makespan
   double gap = 0;                               // makespan / lower_bound - 1
-  std::string stopped_by;                       // "done", "effort", "time"
+  std::string stopped_by;                       // "done", "effort", "time", "interrupted"
   std::optional<BudgetReport> budget;           // of a plan that was made within one
   std::string tight_bound;                      // which bound lower_bound_ns is, "L3 area"; empty: not known
   int64_t reference_ns = 0;                     // of the reference work when the steps were measured; 0: not known

@@ -12,6 +12,7 @@
 
 #include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/plan/plan.h"
+#include "partitiontuner/planner/planning_watch.h"
 
 namespace pt {
 
@@ -60,13 +61,15 @@ struct PlanningProblem {
   std::function<int64_t()> now_ns = {};  // of a clock that never goes back; empty = the steady clock
   int64_t bound_ns = 0;  // no plan is faster (planner/bounds.h): the search may end there; 0 = not known
   std::span<const StepCost> step_costs = {};  // of the candidates, where they are known already; empty: costs say them
+  PlanningWatch* watch = nullptr;             // hears of the best makespan, and may end planning; may be null
 };
 
 struct Planner {
   std::string_view name, summary;
   // A complete legal plan with memory and expected times; `made_for` is filled by the engine.
   // Errors: kInfeasible (some node has no usable candidate: named), kUsage (bad argument, or a value
-  // that cannot be lent there).
+  // that cannot be lent there), kInterrupted (the watch ended it before there was a plan; else the plan is the best so
+  // far, and stopped by "interrupted").
   Result<Plan> (*make_plan)(const PlanningProblem&, Explanations*);
   std::string_view variant = {};  // an argument that makes other rules of it, compared like a planner; empty: none
 };

@@ -115,6 +115,7 @@ class Search {
     }
     Scored scored = Evaluate(std::move(solution));
     if (scored.score.makespan_ns >= kImpossible) return;
+    Tell(scored.over, scored.score);
     starts_.push_back(std::move(scored));
     space_.deadline().AllowGivingUp();
   }
@@ -150,18 +151,27 @@ class Search {
       }
     };
     for (const Solver& solver : Solvers()) {
-      if ((!starts_.empty() || !fallback_.empty()) && IsLate()) break;
+      if (IsLate() && NeedsNoMoreStarts()) break;
       if (IsLarge() && !solver.scales) continue;
       for (std::string_view argument : BaselineArguments(solver, space_.platform())) {
         add(solver.solve(space_, argument));
       }
     }
-    if ((starts_.empty() && fallback_.empty()) || !IsLate()) AddOwnStarts();
+    if (!IsLate() || !NeedsNoMoreStarts()) AddOwnStarts();
     if (judge_.is_capped()) AddThriftyStarts();
     if (starts_.empty()) AddStart(std::move(fallback_));
     if (starts_.empty()) return last;
     std::stable_sort(starts_.begin(), starts_.end());
     return {};
+  }
+
+  // When time is over: there is a plan, or nobody waits for one.
+  bool NeedsNoMoreStarts() const { return !starts_.empty() || !fallback_.empty() || space_.deadline().IsInterrupted(); }
+
+  // Who watches the whole search hears of its best, not of what stretches take.
+  void Tell(const Overrun& over, const Score& score) const {
+    PlanningWatch* const watch = space_.problem().watch;
+    if (watch != nullptr && rules_.by_stretches && over.fits()) watch->Offer(score.makespan_ns);
   }
 
   // Small graphs may be solved outright; where half of the effort does not prove it, what was found is a start.
@@ -328,6 +338,7 @@ class Search {
       return false;
     }
     now_.Commit();
+    Tell({}, score);
     critical_.clear();
     if (IsAtBound(score)) KeepBest();
     return score < before;

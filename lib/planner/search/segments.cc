@@ -143,6 +143,7 @@ class SegmentSolver {
     inner.problem().effort = effort;
     inner.problem().time_limit_ns = space_.deadline().left_ns();
     inner.problem().now_ns = space_.problem().now_ns;
+    inner.problem().watch = space_.problem().watch;
     evaluations_ += effort;
     const Result<Space> space = Space::Make(inner.problem());
     if (!space.ok()) return;

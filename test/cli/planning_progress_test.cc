@@ -1,0 +1,61 @@
+// pt-plan while it searches: progress, and what a signal leaves.
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+
+#include "partitiontuner/support/file.h"
+#include "test/cli/tools.h"
+
+namespace pt::testing {
+namespace {
+
+// A model with a profile, and a search that ends long after the signal.
+struct LongSearch {
+  LongSearch() : model(place.Branchy()), db(place.path() + "/p.db"), plan(place.path() + "/p.json") {
+    REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
+  }
+  CommandResult Run(int signal, std::vector<std::string> more) const {
+    CommandOptions options;
+    options.environment = {"TERM=xterm"};
+    options.signal = signal;
+    options.signal_after = "best plan so far";
+    return RunTool("pt-plan", Joined({model, "--db", db, "-o", plan, "--effort", "1000000000"}, more), options);
+  }
+
+  Workplace place;
+  std::string model, db, plan;
+};
+
+TEST_CASE("PlanningProgress, ASignalLeavesTheBestPlanSoFar", "[cli]") {
+  const LongSearch search;
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    const CommandResult result = search.Run(signal, {"--progress", "tty", "--format", "json"});
+    INFO(result.err);
+    CHECK(result.exit_code == code);
+    CHECK(result.err.find("interrupted: this is the best plan so far") != std::string::npos);
+    CHECK(*Parsed(result.out).find("interrupted")->as_bool());
+    const std::string text = *ReadFile(search.plan, 0);
+    CHECK(*Parsed(text).find("report")->find("stopped_by")->as_string() == "interrupted");
+    // As whole as any.
+    CHECK(RunTool("pt-plan", {search.model, "--db", search.db, "--check", search.plan}).exit_code == 0);
+    CHECK(RunTool("pt-run", {search.model, "--db", search.db, "--plan", search.plan, "--iterations", "2"}).exit_code ==
+          0);
+  }
+}
+
+TEST_CASE("PlanningProgress, QuietAndFinishedSearchesLeaveNoLine", "[cli]") {
+  const LongSearch search;
+  CommandOptions options;
+  options.environment = {"TERM=xterm"};
+  const CommandResult quiet =
+      RunTool("pt-plan", {search.model, "--db", search.db, "-o", search.plan, "--progress", "tty", "-q"}, options);
+  CHECK(quiet.exit_code == 0);
+  CHECK(quiet.err.find("searching") == std::string::npos);
+  const CommandResult loud =
+      RunTool("pt-plan", {search.model, "--db", search.db, "-o", search.plan, "--progress", "tty"}, options);
+  CHECK(loud.exit_code == 0);
+  const size_t last = loud.err.rfind("searching");
+  if (last != std::string::npos) CHECK(loud.err.find("\r\033[K", last) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace pt::testing
