@@ -148,10 +148,8 @@ class [[gnu::visibility("hidden")]] MachineMaker {
         names += (names.empty() ? "" : ", ") + device.name;
         words.push_back(device.name);
       }
-      const std::string_view closest = ClosestWord(name, words);
-      const std::string meant = closest.empty() ? "" : "; did you mean '" + std::string(closest) + "'?";
       return Unusable(name, "device.unknown",
-                      "unknown device '" + name + "'" + meant + "; found: " + names + RefusedPlugins(),
+                      "unknown device '" + name + "'" + MeantBy(name, words) + "; found: " + names + RefusedPlugins(),
                       "--list-devices shows what can be used; simulated devices are given as sim:FILE");
     }
     if (options_.devices.empty()) return {};
@@ -212,18 +210,25 @@ class [[gnu::visibility("hidden")]] MachineMaker {
   Status CheckLibraryNames() const {
     for (const std::string& name : options_.libraries) {
       std::string known;
-      bool found = false;
+      std::vector<std::string_view> words;
       for (const Member& member : members_) {
         for (const LibraryRow& row : member.backend.libraries) {
-          found = found || row.name == name;
+          words.push_back(row.name);
           known += (known.empty() ? "" : ", ") + std::string(row.name);
         }
       }
-      if (found) continue;
-      return Unusable(name, "library.unknown",
-                      "unknown library '" + name + "'; expected one of " + known + RefusedPlugins());
+      if (std::ranges::find(words, name) != words.end()) continue;
+      return Unusable(
+          name, "library.unknown",
+          "unknown library '" + name + "'" + MeantBy(name, words) + "; expected one of " + known + RefusedPlugins());
     }
     return {};
+  }
+
+  // "; did you mean 'onednn'?" where something is near.
+  static std::string MeantBy(std::string_view name, std::span<const std::string_view> known) {
+    const std::string_view closest = ClosestWord(name, known);
+    return closest.empty() ? "" : "; did you mean '" + std::string(closest) + "'?";
   }
 
   static Error Unusable(std::string_view library, const char* id, std::string message, std::string hint = {}) {
