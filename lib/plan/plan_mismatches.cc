@@ -34,6 +34,20 @@ void AddVersions(const std::map<std::string, std::string>& libraries, const Plan
   }
 }
 
+// "AMD EPYC with 2 cores and acc:0 (simulated)": what people know machines by.
+std::string MachineName(const Platform& platform) {
+  if (platform.devices.empty()) return "an unknown machine";
+  const std::string& host = platform.devices.front().fingerprint;
+  const auto cores = std::ranges::count_if(platform.resources, [](const Resource& r) { return r.core.has_value(); });
+  std::string name =
+      host.substr(0, host.find(';')) + " with " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  for (size_t d = 1; d < platform.devices.size(); ++d) {
+    const Device& device = platform.devices[d];
+    name += (d + 1 < platform.devices.size() ? ", " : " and ") + device.name + (device.simulated ? " (simulated)" : "");
+  }
+  return name;
+}
+
 }  // namespace
 
 std::set<std::string> LibrariesOf(const Plan& plan) {
@@ -76,8 +90,10 @@ std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& plat
     lines.push_back("opset: plan made for " + std::to_string(made_for.opset) + ", now " +
                     std::to_string(graph.opset()));
   }
-  for (std::string& line : PlatformDifferences(made_for.platform, platform))
-    lines.push_back("platform " + std::move(line));
+  std::vector<std::string> differences = PlatformDifferences(made_for.platform, platform);
+  const std::string then = MachineName(made_for.platform), now = MachineName(platform);
+  if (!differences.empty() && then != now) lines.push_back("machine: plan made for " + then + ", this is " + now);
+  for (std::string& line : differences) lines.push_back("platform " + std::move(line));
   return lines;
 }
 

@@ -42,6 +42,8 @@ TEST_CASE("PlanMismatches, NamesGraphDimsAndMachine", "[plan]") {
   CHECK(Mentions(lines, "graph: "));
   CHECK(Mentions(lines, "[1,8,4,4], now [2,8,4,4]"));
   CHECK(Mentions(lines, "another processor"));
+  CHECK(Mentions(lines, "machine: plan made for "));
+  CHECK(Mentions(lines, ", this is another processor with 2 cores"));
 }
 
 TEST_CASE("PlanMismatches, AnotherVersionOfALibraryIsNamedWithBoth", "[plan]") {
