@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lib/plan/colors.h"
-#include "lib/plan/markup.h"
 #include "partitiontuner/plan/step_text.h"
+#include "partitiontuner/support/markup.h"
 #include "partitiontuner/support/quantity_text.h"
 
 namespace pt {

@@ -7,8 +7,9 @@
 #include <set>
 
 #include "lib/plan/colors.h"
-#include "lib/plan/markup.h"
+#include "partitiontuner/plan/lanes.h"
 #include "partitiontuner/plan/step_text.h"
+#include "partitiontuner/support/markup.h"
 #include "partitiontuner/support/quantity_text.h"
 
 namespace pt {
@@ -127,7 +128,13 @@ class Picture {
       body_ += Box(x, y_, 14, 14, color) + Text(x + 20, y_ + 11, what);
       x += 20 + kCharacter * static_cast<double>(what.size()) + 24;
     };
-    for (const DeviceId device : devices_) add(PaletteColor(device.index()), platform_.device(device).name);
+    for (const DeviceId id : devices_) {
+      const Device& device = platform_.device(id);
+      add(PaletteColor(id.index()), device.name + (device.simulated ? " (simulated)" : ""));
+    }
+    body_ += Box(x + 1, y_ + 1, 12, 12, "none", " stroke=\"#222\" stroke-width=\"1.5\"/>\n") +
+             Text(x + 20, y_ + 11, "critical path");
+    x += 20 + kCharacter * 13 + 24;
     if (copies_) add(kCopyColor, "copy");
     if (reorders_) add(kReorderColor, "reorder");
     if (bound_ns_ <= 0) return;
@@ -152,16 +159,13 @@ class Picture {
     body_ += "<g>\n" + Text(kMargin, y_ + 16, title, " class=\"title\"");
     y_ += kTitle;
     const double top = y_;
-    std::map<UnitId, std::vector<size_t>> lanes;
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      if (plan.steps[s].expected_ns > 0) lanes[plan.steps[s].unit].push_back(s);
-    }
-    for (const auto& [unit, steps] : lanes) {
+    const StepLanes lanes = StepLanesOf(platform_, plan);
+    for (const std::string& name : lanes.names) {
       body_ += Box(kMargin + kLabels, y_ + (kLane - kBar) / 2, kPlot, kBar, "#000", " fill-opacity=\"0.04\"/>\n");
-      body_ += Text(kMargin + kLabels - 8, y_ + 14, platform_.unit(unit).name, " class=\"lane\"");
-      for (size_t i = 0; i < steps.size(); ++i) DrawStep(plan, steps[i], i % 2 == 1);
+      body_ += Text(kMargin + kLabels - 8, y_ + 14, name, " class=\"lane\"");
       y_ += kLane;
     }
+    DrawSteps(plan, lanes, top);
     if (plan.makespan.ns <= end_ns_) {
       body_ += Line(X(plan.makespan.ns), top, y_, " class=\"end\"");
     } else {
@@ -171,24 +175,50 @@ class Picture {
     y_ += kGap;
   }
 
-  // odd: every second one of a lane is paler, so that neighbours can be told apart however narrow they are.
-  void DrawStep(const Plan& plan, size_t index, bool odd) {
+  // Those on the critical path last: neighbours do not hide their edges.
+  void DrawSteps(const Plan& plan, const StepLanes& lanes, double top) {
+    const std::set<StepId> critical(plan.report.critical_path.begin(), plan.report.critical_path.end());
+    for (const bool last : {false, true}) {
+      std::map<UnitId, size_t> so_many;
+      for (size_t s = 0; s < plan.steps.size(); ++s) {
+        const Step& step = plan.steps[s];
+        if (step.expected_ns <= 0) continue;
+        const bool odd = so_many[step.unit]++ % 2 == 1;
+        if (critical.contains(StepId(s)) != last) continue;
+        for (const LaneRun& run : lanes.of_unit.at(step.unit)) {
+          DrawStep(plan, s, {top + kLane * run.first, kLane * run.count, odd, last});
+        }
+      }
+    }
+  }
+
+  // odd: every second one of a unit is paler, so that neighbours can be told apart however narrow they are.
+  struct Place {
+    double y, height;
+    bool odd, critical;
+  };
+  void DrawStep(const Plan& plan, size_t index, const Place& place) {
     const Step& step = plan.steps[index];
     if (step.expected_start_ns >= end_ns_) return;
-    const double x = X(step.expected_start_ns);
+    const double x = X(step.expected_start_ns), height = place.height - (kLane - kBar);
     const double width = std::max(kThinnest, X(step.expected_start_ns + step.expected_ns) - x);
-    std::string more = " class=\"step\"";
-    if (odd) more += " fill-opacity=\"0.75\"";
-    if (width > kSeparated) more += " stroke=\"#fff\" stroke-width=\"0.5\"";
+    std::string more = place.critical ? " class=\"step critical\"" : " class=\"step\"";
+    if (place.odd) more += " fill-opacity=\"0.75\"";
+    if (place.critical && width > kSeparated) {
+      more += " stroke=\"#222\" stroke-width=\"1.5\"";
+    } else if (width > kSeparated) {
+      more += " stroke=\"#fff\" stroke-width=\"0.5\"";
+    }
     const std::string library = LibraryLabel(plan, step);
     const std::string tooltip = WorkLabel(graph_, plan, step) + "\n" + platform_.unit(step.unit).name +
                                 (library.empty() ? "" : ", " + library) + "\n" + ShortTime(step.expected_start_ns) +
                                 " to " + ShortTime(step.expected_start_ns + step.expected_ns) + ": " +
                                 ShortTime(step.expected_ns) + " (step " + std::to_string(index) + ")";
-    body_ += Box(x, y_ + (kLane - kBar) / 2, width, kBar, ColorOf(step),
+    body_ += Box(x, place.y + (kLane - kBar) / 2, width, height, ColorOf(step),
                  more + "><title>" + XmlText(tooltip) + "</title></rect>\n");
     const auto room = static_cast<size_t>(std::max(0.0, (width - 4) / kCharacter));
-    if (room >= 3) body_ += Text(x + 3, y_ + 14, CleanText(ShortLabel(graph_, plan, step), room), " class=\"work\"");
+    const double text_y = place.y + place.height / 2 + 4;
+    if (room >= 3) body_ += Text(x + 3, text_y, CleanText(ShortLabel(graph_, plan, step), room), " class=\"work\"");
   }
 
   std::string_view ColorOf(const Step& step) const {

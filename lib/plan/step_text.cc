@@ -23,12 +23,14 @@ std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step) {
   return "reorder " + value_name(reorder.from) + " " + form(reorder.from) + " to " + form(reorder.to);
 }
 
+std::string LibraryLabel(const Candidate& candidate) {
+  const std::string math = candidate.math == MathMode::kFp32 ? "" : " in " + std::string(MathModeName(candidate.math));
+  return candidate.library + (candidate.variant.empty() ? "" : " " + candidate.variant) + math;
+}
+
 std::string LibraryLabel(const Plan& plan, const Step& step) {
   if (const auto* run = std::get_if<RunGroup>(&step.work)) {
-    const Candidate& candidate = plan.candidates[run->candidate.index()];
-    const std::string math =
-        candidate.math == MathMode::kFp32 ? "" : " in " + std::string(MathModeName(candidate.math));
-    return candidate.library + (candidate.variant.empty() ? "" : " " + candidate.variant) + math;
+    return LibraryLabel(plan.candidates[run->candidate.index()]);
   }
   if (const auto* reorder = std::get_if<Reorder>(&step.work)) return reorder->library;
   return "";

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/plan/markup.h"
 #include "partitiontuner/plan/draw_graph.h"
 #include "partitiontuner/plan/draw_timelines.h"
+#include "partitiontuner/plan/lanes.h"
+#include "partitiontuner/support/markup.h"
 #include "test/testing/planning_world.h"
 
 namespace pt {
@@ -76,15 +77,13 @@ TEST_CASE("Timelines, EachStepOfEachPlanIsARectangle", "[plan]") {
   const DrawnPlan drawn[] = {{"search", &search}, {"single:cpu", &single}};
   const std::string svg = TimelinesSvg(world.graph, world.platform, drawn, "inception");
   CHECK(XmlFault(svg) == "");
-  CHECK(Count(svg, "class=\"step\"") == StepsThatTakeTime(search) + StepsThatTakeTime(single));
-  CHECK(Count(svg, "<title>") == Count(svg, "class=\"step\""));
+  CHECK(Count(svg, "class=\"step") == StepsThatTakeTime(search) + StepsThatTakeTime(single));
+  CHECK(Count(svg, "<title>") == Count(svg, "class=\"step"));
   CHECK(svg.find(">inception</text>") != std::string::npos);
   CHECK(svg.find(">single:cpu: ") != std::string::npos);
-  // A lane for each unit that works, in each plan.
-  std::set<UnitId> of_search, of_single;
-  for (const Step& step : search.steps) of_search.insert(step.unit);
-  for (const Step& step : single.steps) of_single.insert(step.unit);
-  CHECK(Count(svg, "class=\"lane\"") == of_search.size() + of_single.size());
+  CHECK(Count(svg, "class=\"lane\"") ==
+        StepLanesOf(world.platform, search).names.size() + StepLanesOf(world.platform, single).names.size());
+  CHECK(Count(svg, "class=\"step critical\"") > 0);
 }
 
 TEST_CASE("Timelines, OneScaleForAllPlans", "[plan]") {
@@ -100,8 +99,11 @@ TEST_CASE("Timelines, OneScaleForAllPlans", "[plan]") {
   const DrawnPlan drawn[] = {{"a", &plan}, {"b", &slower}};
   const std::string svg = TimelinesSvg(world.graph, world.platform, drawn, "chain");
   CHECK(svg.find("x=\"136\"") != std::string::npos);
-  CHECK(Count(svg, "width=\"590\" height=\"16\"") == 1);   // half of the axis
-  CHECK(Count(svg, "width=\"1180\" height=\"16\"") == 3);  // all of it, and the grounds of both lanes
+  const size_t lanes = StepLanesOf(world.platform, plan).names.size();
+  const std::string height = " height=\"" + std::to_string(20 * lanes - 4) + "\"";
+  CHECK(Count(svg, "width=\"590\"" + height) == 1);                                       // half of the axis
+  CHECK(Count(svg, "width=\"1180\"" + height) == 1 + (lanes == 1 ? 2 : 0));               // all of it
+  CHECK(Count(svg, "width=\"1180\" height=\"16\"") == 2 * lanes + (lanes == 1 ? 1 : 0));  // the grounds of lanes
   CHECK(svg.find("lower bound 2.00 us") != std::string::npos);
   CHECK(Count(svg, "class=\"bound\"") == 2);  // in the legend and through the plans
 }
@@ -118,7 +120,7 @@ TEST_CASE("Timelines, MuchSlowerPlansGoOnBeyondTheEdge", "[plan]") {
   const auto within = std::ranges::count_if(slow.steps, [&](const Step& step) {
     return step.expected_ns > 0 && step.expected_start_ns < 4 * fast.makespan.ns;
   });
-  CHECK(Count(svg, "class=\"step\"") == StepsThatTakeTime(fast) + static_cast<size_t>(within));
+  CHECK(Count(svg, "class=\"step") == StepsThatTakeTime(fast) + static_cast<size_t>(within));
   CHECK(static_cast<size_t>(within) < StepsThatTakeTime(slow));
   CHECK(Count(svg, "→") == 1);
   CHECK(Count(svg, "class=\"end\"") == 1);
@@ -130,7 +132,7 @@ TEST_CASE("Timelines, AnEmptyPlanIsAPictureToo", "[plan]") {
   const std::string svg = TimelinesSvg(Graph(), testing::TwoCores(), drawn, "a & b");
   CHECK(XmlFault(svg) == "");
   CHECK(svg.find("&lt;nothing&gt;") != std::string::npos);
-  CHECK(Count(svg, "class=\"step\"") == 0);
+  CHECK(Count(svg, "class=\"step") == 0);
 }
 
 TEST_CASE("PlanDot, ABoxForEachGroupAndAnEdgeForEachValue", "[plan]") {

@@ -7,9 +7,8 @@
 #include <filesystem>
 
 namespace pt::tools {
-namespace {
 
-std::string Quoted(const std::string& word) {
+std::string ShellWord(const std::string& word) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/=@:,+%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string quoted = "'";
@@ -17,12 +16,10 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
-}  // namespace
-
 std::string CommandFor(std::string_view tool, const CommonFlags& flags) {
-  std::string command = std::string(tool) + " " + (flags.model.empty() ? "MODEL.onnx" : Quoted(flags.model));
+  std::string command = std::string(tool) + " " + (flags.model.empty() ? "MODEL.onnx" : ShellWord(flags.model));
   const auto one = [&](const char* name, const std::string& value, const std::string& usual = {}) {
-    if (value != usual) command += std::string(" ") + name + " " + Quoted(value);
+    if (value != usual) command += std::string(" ") + name + " " + ShellWord(value);
   };
   const auto each = [&](const char* name, const std::vector<std::string>& values) {
     for (const std::string& value : values) one(name, value);

@@ -8,6 +8,9 @@
 
 namespace pt::tools {
 
+// Quoted where a shell would read it otherwise.
+std::string ShellWord(const std::string& word);
+
 // "pt-profile model.onnx --shape x=1x3 --db my.db": that tool with all flags of this call that say what is worked on,
 // quoted for a shell.
 std::string CommandFor(std::string_view tool, const CommonFlags& flags);

@@ -11,6 +11,7 @@
 #include "partitiontuner/support/control_groups.h"
 #include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
+#include "tools/common/commands.h"
 #include "tools/common/config_file.h"
 #include "tools/common/text.h"
 
@@ -248,6 +249,8 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
     return console.Fail(
         MakeError(ErrorCode::kUsage, "usage.flag", FaultOf(app, problem, argc, argv), app.get_name() + " --help"));
   }
+  flags.command_line = app.get_name();
+  for (int i = 1; i < argc; ++i) flags.command_line += " " + ShellWord(argv[i]);
   const Status configured = flags.config.empty() ? Status() : ReadConfigFile(app, flags.config);
   const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
                                 : flags.progress == "plain" ? ProgressMode::kPlain

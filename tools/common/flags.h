@@ -26,6 +26,7 @@ struct CommonFlags {
   std::vector<std::string> platforms, dims, shapes, constants, inputs;
   std::string external_data, external_limit;
   std::string config, describe;
+  std::string command_line;  // as it was typed, ready for a shell
   bool allow_links = false;
   std::string deadline, run_memory;
   uint32_t threads = 0;

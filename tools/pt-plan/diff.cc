@@ -1,6 +1,7 @@
 // pt-plan --diff A B: what differs between two plan files.
 #include "partitiontuner/plan/plan_diff.h"
 #include "tools/common/prepare.h"
+#include "tools/pt-plan/page.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
@@ -12,6 +13,7 @@ Result<int> DiffPlanFiles(const PlanFlags& flags, Console&) {
   PT_ASSIGN(const Plan a, LoadPlan(flags.diff[0]));
   PT_ASSIGN(const Plan b, LoadPlan(flags.diff[1]));
   PT_ASSIGN(const std::vector<PlanDifference> differences, DiffPlans(a, b));
+  PT_CHECK_OK(WriteDiffPage(flags, a, b, differences));
   if (flags.common.json()) {
     Json json = Json::MakeObject();
     json.Set("a", flags.diff[0]);

@@ -72,6 +72,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "unit; ort-streams: write its streams to -o as ONNX Runtime reads them)")
       ->option_text("FILE | ort-streams")
       ->group("Ask");
+  app.add_option("--html", flags.html,
+                 "write the plan as a page: timelines, steps and why\n(one file; with --diff both plans)")
+      ->option_text("FILE.html")
+      ->group("Ask");
   app.add_option("--export-group", flags.export_group,
                  "write what that step computes to -o, as an ONNX model\n(of the plan, or of --check's file)")
       ->option_text("STEP")
@@ -129,6 +133,10 @@ std::vector<FlagRule> Rules() {
       {.flag = "--export ort-streams",
        .excludes = MoreThanAPlan(),
        .hint = "write such a plan with -o, then name it: --check PLAN --export ort-streams"},
+      {.flag = "--html",
+       .excludes = {"--pareto", "--explain", "--baselines", "--workload", "--check", "--export-group",
+                    "--export ort-streams"},
+       .why = "it shows the one plan that this call makes"},
       {.flag = "--export", .excludes = {"--pareto", "--explain"}, .why = "it draws the plans that this call makes"},
   };
 }

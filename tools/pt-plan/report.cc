@@ -10,6 +10,7 @@
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/export.h"
+#include "tools/pt-plan/page.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/pt-plan/summary.h"
 #include "tools/report/table.h"
@@ -78,6 +79,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   std::optional<FinalChoice> finals;
   std::optional<SplitPlan> splits;
   PlanningNotes notes;
+  Explanations explanations;
   Plan plan;
   if (flags.split_critical > 0) {
     PT_ASSIGN(splits, MakeSplitPlan(setup, flags, console));
@@ -85,7 +87,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
     notes = splits->notes;
     plan = std::move(splits->plan);
   } else {
-    PT_ASSIGN(plan, MakePlanFor(setup, flags, console, nullptr, &notes, &finals));
+    PT_ASSIGN(plan, MakePlanFor(setup, flags, console, flags.html.empty() ? nullptr : &explanations, &notes, &finals));
   }
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
@@ -95,6 +97,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
   const DrawnPlan drawn{plan.planner, &plan};
   PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
+  PT_CHECK_OK(WritePlanPage(flags, setup, plan, summary, explanations));
   std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "") +
                      (splits ? SplitsText(*splits) : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "partitiontuner/plan/plan_precision.h"
-#include "tools/common/commands.h"
 #include "tools/common/flag_rules.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/page_facts.h"
 #include "tools/pt-run/run_flags.h"
 
 namespace pt::tools {
@@ -60,6 +60,7 @@ int Main(int argc, char** argv) {
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
+  if (const Status status = CheckPageFile(flags.html); !status.ok()) return console.Fail(status.error());
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());
   if (const Status limits = ReadLimits(flags); !limits.ok()) return console.Fail(limits.error());

@@ -9,6 +9,7 @@
 #include "partitiontuner/onnx/tensor_proto.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
+#include "tools/pt-run/page.h"
 #include "tools/pt-run/residuals.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/runner.h"
@@ -376,7 +377,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
   const std::optional<Pace> pace = PaceOf(runner.plan, before, after);
-  const Result<std::vector<Trace>> traced = TraceRuns(runner, flags.residuals ? 31 : 5, cancel);
+  const Result<std::vector<Trace>> traced = TraceRuns(runner, flags.residuals || !flags.html.empty() ? 31 : 5, cancel);
   if (cancel.cancelled()) return ReportSoFar(runners, flags);
   PT_ASSIGN(const std::vector<Trace> traces, traced);
   const Trace& middle = traces[traces.size() / 2];
@@ -387,6 +388,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
     PT_CHECK_OK(WriteTo(
         flags.trace, ToTraceEventJson(middle, setup.engine->machine().platform(), *setup.model->graph, runner.plan)));
   }
+  PT_CHECK_OK(WriteRunPage(flags, setup, runner, traces, pace));
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
     PT_CHECK_OK(WriteOut(table + AloneLine(runner) + SharesLine(shares) +

@@ -51,15 +51,21 @@ std::vector<size_t> WorstSteps(const Runner& runner, const ResidualReport& repor
 
 }  // namespace
 
+std::vector<int64_t> StepMediansOf(std::span<const Trace> traces) {
+  std::vector<int64_t> medians;
+  for (size_t s = 0; s < traces.front().events.size(); ++s) {
+    std::vector<int64_t> times;
+    for (const Trace& trace : traces) times.push_back(trace.events[s].end_ns - trace.events[s].start_ns);
+    medians.push_back(MedianOf(std::move(times)));
+  }
+  return medians;
+}
+
 ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace) {
   ResidualReport report;
   std::vector<int64_t> runs;
   for (const Trace& trace : traces) runs.push_back(trace.run_ns);
-  for (size_t s = 0; s < runner.plan.steps.size(); ++s) {
-    std::vector<int64_t> times;
-    for (const Trace& trace : traces) times.push_back(trace.events[s].end_ns - trace.events[s].start_ns);
-    report.step_ns.push_back(MedianOf(std::move(times)));
-  }
+  report.step_ns = StepMediansOf(traces);
   report.terms =
       ResidualsOf(runner.session->machine().platform(), runner.plan, report.step_ns, MedianOf(std::move(runs)), pace);
   return report;

@@ -16,6 +16,9 @@ struct ResidualReport {
   std::vector<int64_t> step_ns;  // by step: the median of the traces
 };
 
+// By step: what it takes in the middle of the traces, of which there is at least one.
+std::vector<int64_t> StepMediansOf(std::span<const Trace> traces);
+
 // At least one trace; pace: see ResidualsOf.
 ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace);
 

@@ -146,6 +146,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
+  app.add_option("--html", flags.html, "write plan and runs as a page: predicted above measured\n(one file)")
+      ->option_text("FILE.html")
+      ->group("Run");
   app.add_flag("--residuals", flags.residuals,
                "what makes the run slower or faster than predicted\n(and in which steps)")
       ->group("Run");
@@ -201,6 +204,9 @@ std::vector<FlagRule> Rules() {
       {.flag = "--aa",
        .excludes = {"--compare", "--concurrency", "--verify", "--suite", "--trace", "--residuals", "--save-outputs"}},
       {.flag = "--concurrency", .excludes = {"--compare", "--verify", "--suite", "--trace", "--save-outputs"}},
+      {.flag = "--html",
+       .excludes = {"--dispatch", "--shape-set", "--aa", "--compare", "--concurrency", "--verify", "--suite"},
+       .why = "it shows runs of one plan"},
       {.flag = "--residuals", .excludes = {"--compare", "--verify", "--suite", "--concurrency"}},
       {.flag = "--precision auto", .excludes = {"--suite"}, .why = "it needs plans that pt-plan makes"},
       {.flag = "--duration", .excludes = {"--iterations"}},

@@ -26,7 +26,7 @@ struct RunFlags {
   CommonFlags common;
   CrashFlags crash;
   PlanChoice choice;
-  std::string duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs, compare, alone,
+  std::string duration, verify, suite, only = "*", trace, html, percentiles = "50,90,99", save_outputs, compare, alone,
                                        denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;       // OUT=IN
   std::vector<std::string> shape_sets;  // batch=1,x=1x16

@@ -14,7 +14,8 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   PT_ASSIGN(ModelOptions model_options, flags.model_options());
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
-  model_options.to_plan = flags.choice.plan.empty() || !flags.compare.empty() || !flags.common.precision.empty();
+  model_options.to_plan =
+      flags.choice.plan.empty() || !flags.compare.empty() || !flags.html.empty() || !flags.common.precision.empty();
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   WarnOfModel(*setup.model, console);

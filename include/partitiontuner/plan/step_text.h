@@ -13,5 +13,6 @@ std::string GroupLabel(const Graph& graph, const Candidate& candidate);
 std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step);
 // "onednn brgconv in bf16": library, variant, and math other than fp32; empty for copies.
 std::string LibraryLabel(const Plan& plan, const Step& step);
+std::string LibraryLabel(const Candidate& candidate);
 
 }  // namespace pt

@@ -1,4 +1,4 @@
-#include "lib/plan/markup.h"
+#include "partitiontuner/support/markup.h"
 
 namespace pt {
 namespace {
