@@ -112,6 +112,23 @@ TEST_CASE("Tools, OptionsComeFromTheEnvironmentAndFlagsWin", "[cli]") {
   CHECK(!ParseJson(RunTool("pt-run", {"--version", "--format", "table"}, options).out, "version").ok());
 }
 
+TEST_CASE("Tools, MoreCoresThanThereAreAreRefusedWhoeverAsks", "[cli]") {
+  CommandOptions options;
+  options.environment = {"PARTITIONTUNER_THREADS=30000"};
+  for (const char* question : {"--list-devices", "--print-platform", "--doctor"}) {
+    const CommandResult by_environment = RunTool("pt-plan", {question}, options);
+    CHECK(by_environment.exit_code == 2);
+    CHECK(by_environment.err.find("PARTITIONTUNER_THREADS=30000, but") != std::string::npos);
+    CHECK(RunTool("pt-plan", {question, "--threads", "30000"}).err.find("--threads 30000, but") != std::string::npos);
+  }
+}
+
+TEST_CASE("Tools, MisspelledLibrariesAreAskedBack", "[cli]") {
+  const CommandResult result = RunTool("pt-plan", {"--list-devices", "--libraries", "refrence"});
+  CHECK(result.exit_code == 5);
+  CHECK(result.err.find("did you mean 'reference'?") != std::string::npos);
+}
+
 TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
   const Workplace place;
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {

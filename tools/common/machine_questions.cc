@@ -4,6 +4,7 @@
 #include "partitiontuner/support/text.h"
 #include "tools/common/host_checks.h"
 #include "tools/common/missing_parts.h"
+#include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/report/table.h"
 
@@ -152,6 +153,7 @@ Status Diagnose(const CommonFlags& flags, const MachineOptions& options) {
   const std::vector<HostCheck> checks = CheckHost(host);
   if (!flags.json()) PT_CHECK_OK(WriteOut(HostText(checks) + "\n"));
   PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options));
+  PT_CHECK_OK(CheckCores(machine->platform(), flags));
   if (!flags.json()) return ListDevices(flags, *machine);
   Json object = MachineJson(flags, *machine);
   object.Set("host", HostJson(checks));
@@ -162,6 +164,7 @@ Status Answer(const CommonFlags& flags) {
   PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
   if (flags.doctor) return Diagnose(flags, options.machine);
   PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
+  PT_CHECK_OK(CheckCores(machine->platform(), flags));
   return flags.list_devices ? ListDevices(flags, *machine) : PrintPlatform(*machine);
 }
 

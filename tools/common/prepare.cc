@@ -1,6 +1,7 @@
 #include "tools/common/prepare.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "partitiontuner/backend/libraries.h"
@@ -39,17 +40,6 @@ Status CheckBudget(const Plan& plan, double max_error, const PlanSource& source)
   return error;
 }
 
-// Fewer cores than were asked for would make other plans than were meant.
-Status CheckCores(const Platform& platform, const CommonFlags& flags) {
-  const auto cores = static_cast<uint64_t>(
-      std::ranges::count_if(platform.resources, [](const Resource& resource) { return resource.core.has_value(); }));
-  if (flags.threads <= cores || cores == 0) return {};
-  return MakeError(ErrorCode::kUsage, "usage.threads",
-                   "--threads " + std::to_string(flags.threads) + ", but this process may use " +
-                       std::to_string(cores) + (cores == 1 ? " core" : " cores"),
-                   "--threads " + std::to_string(cores) + ", or none for all of them");
-}
-
 // What was named must be there; auto names nothing.
 Status CheckModes(const Machine& machine, const CommonFlags& flags) {
   PT_ASSIGN(const Precision named, AllowedPrecision(flags));
@@ -67,6 +57,18 @@ Status CheckModes(const Machine& machine, const CommonFlags& flags) {
 }
 
 }  // namespace
+
+Status CheckCores(const Platform& platform, const CommonFlags& flags) {
+  const auto cores = static_cast<uint64_t>(
+      std::ranges::count_if(platform.resources, [](const Resource& resource) { return resource.core.has_value(); }));
+  if (flags.threads <= cores || cores == 0) return {};
+  const bool by_environment =
+      std::getenv("PARTITIONTUNER_THREADS") != nullptr && flags.command_line.find("--threads") == std::string::npos;
+  return MakeError(ErrorCode::kUsage, "usage.threads",
+                   (by_environment ? "PARTITIONTUNER_THREADS=" : "--threads ") + std::to_string(flags.threads) +
+                       ", but this process may use " + std::to_string(cores) + (cores == 1 ? " core" : " cores"),
+                   "--threads " + std::to_string(cores) + ", or none for all of them");
+}
 
 Status CheckKeepsNan(const Plan& plan, const std::string& file, const std::string& plan_command) {
   PT_ASSIGN(const bool keeps, MustKeepNan(plan));

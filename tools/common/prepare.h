@@ -39,6 +39,9 @@ inline constexpr std::string_view kDispatchPrefix = "dispatch:";
 // and cannot be used on the machine.
 Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags);
 
+// kUsage where --threads asks for more cores than there are: fewer would make other plans than were meant.
+Status CheckCores(const Platform& platform, const CommonFlags& flags);
+
 // kUsage where a plan file was made without --nan keep, and so may lose NaN. plan_command: makes another one.
 Status CheckKeepsNan(const Plan& plan, const std::string& file, const std::string& plan_command);
 
