@@ -42,6 +42,19 @@ TEST_CASE("PlanningProgress, ASignalLeavesTheBestPlanSoFar", "[cli]") {
   }
 }
 
+TEST_CASE("PlanningProgress, WhatTriesSeveralPlansKeepsTheFirst", "[cli]") {
+  const LongSearch search;
+  for (const std::vector<std::string>& mode :
+       std::vector<std::vector<std::string>>{{"--finalists", "2"}, {"--refine", "1"}, {"--split-critical", "1"}}) {
+    const CommandResult result = search.Run(SIGINT, Joined({"--progress", "tty"}, mode));
+    INFO(result.err << result.out);
+    CHECK(result.exit_code == 130);
+    CHECK(result.out.find("interrupted: the best plan so far") != std::string::npos);
+    CHECK(result.out.find("nothing on the critical path") == std::string::npos);
+    CHECK(RunTool("pt-plan", {search.model, "--db", search.db, "--check", search.plan}).exit_code == 0);
+  }
+}
+
 TEST_CASE("PlanningProgress, QuietAndFinishedSearchesLeaveNoLine", "[cli]") {
   const LongSearch search;
   CommandOptions options;

@@ -68,7 +68,7 @@ Json FinalistsJson(const FinalChoice& choice);
 // --split-critical: the plan of the graph with those operators in parts that made it faster. Errors: those of
 // PlanWithSplits.
 Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console);
-std::string SplitsText(const SplitPlan& splits);
+std::string SplitsText(const SplitPlan& splits, bool interrupted);
 Json SplitsJson(const SplitPlan& splits);
 
 // The modes of pt-plan; each prints its result.

@@ -99,7 +99,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
   PT_CHECK_OK(WritePlanPage(flags, setup, plan, summary, explanations));
   std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "") +
-                     (splits ? SplitsText(*splits) : "");
+                     (splits ? SplitsText(*splits, plan.report.stopped_by == "interrupted") : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {
     console.Note(text.substr(0, text.size() - 1));  // standard output holds the plan

@@ -16,8 +16,8 @@ Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& fla
   return PlanWithSplits(*setup.engine, setup.model, planning, options);
 }
 
-std::string SplitsText(const SplitPlan& splits) {
-  if (splits.trials.empty()) return " nothing on the critical path can be split\n";
+std::string SplitsText(const SplitPlan& splits, bool interrupted) {
+  if (splits.trials.empty()) return interrupted ? "" : " nothing on the critical path can be split\n";
   TextTable table({"<split", "<along", "before", "after", "<"});
   for (const SplitTrial& trial : splits.trials) {
     table.Row({trial.node, trial.split.axis == SplitAxis::kRows ? "rows" : "channels", ShortTime(trial.before_ns),
