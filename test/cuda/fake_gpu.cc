@@ -268,6 +268,11 @@ void FakeGpu::FailNext(const std::string& call, CUresult code) {
   state_->failures[call] = code;
 }
 
+void FakeGpu::Enqueue(CUstream stream, std::function<bool()> work) {
+  const Lock lock(state_->mutex);
+  state_->Submit(*state_->streams.Find(stream), std::move(work));
+}
+
 void FakeGpu::FaultNextKernel(size_t device) {
   const Lock lock(state_->mutex);
   state_->devices[device].fault_next_kernel = true;

@@ -43,6 +43,9 @@ class FakeGpu {
   size_t Count(const std::string& call) const;
   // The next call of that name answers so, and does nothing.
   void FailNext(const std::string& call, CUresult code);
+  // Work behind what the stream has, as if a kernel did it; where it returns false, it faults as FaultNextKernel says.
+  // It runs while the driver is asked, and must not call it.
+  void Enqueue(CUstream stream, std::function<bool()> work);
   // The next kernel that runs on that device faults: from then on every call in the context of its device answers that
   // it is broken, and what other devices wait for there never comes.
   void FaultNextKernel(size_t device = 0);

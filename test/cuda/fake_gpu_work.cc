@@ -1,4 +1,5 @@
 // The fake GPU's memory, streams, events, graphs and kernels.
+#include <algorithm>
 #include <cstring>
 
 #include "test/cuda/fake_gpu_state.h"

@@ -1,10 +1,10 @@
 #include <deque>
-#include <thread>
 
 #include "lib/backend/simulated/simulated_stream.h"
 #include "partitiontuner/backend/devices.h"
 #include "plugins/shared/call_stream.h"
-#include "test/devices/device_lab.h"
+#include "test/devices/plugin_rows.h"
+#include "test/devices/queue_lab.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -14,6 +14,11 @@ namespace {
 template <SimulatedClock clock>
 class SimulatedLab final : public DeviceLab {
  public:
+  explicit SimulatedLab(uint64_t lost_after) : DeviceLab(lost_after) {
+    Platform platform = MakeTestPlatform(2, true);
+    if (lost_after > 0) platform.simulated[DeviceId(1u)].faults.lost_after = lost_after;
+    driver_ = MakeSimulatedDriver(platform, DeviceId(1u), {clock, nullptr});
+  }
   DeviceDriver& driver() override { return *driver_; }
   void Enqueue(Stream& stream, std::function<Status()> body) override {
     SimulatedWork work;
@@ -29,68 +34,51 @@ class SimulatedLab final : public DeviceLab {
     std::function<Status()> body;
   };
   std::deque<Task> tasks_;
-  std::unique_ptr<DeviceDriver> driver_ =
-      MakeSimulatedDriver(MakeTestPlatform(2, true), DeviceId(1u), {clock, nullptr});
+  std::unique_ptr<DeviceDriver> driver_;
 };
 
-// plugins/shared/device_queue: work that tells of its end from a thread of its own.
-class QueueLab final : public DeviceLab {
+// plugins/shared/device_queue, on memory of the host.
+class FakeQueueLab final : public QueueLab {
  public:
-  DeviceDriver& driver() override { return driver_; }
-  void Enqueue(Stream& stream, std::function<Status()> body) override {
-    REQUIRE(dynamic_cast<plugins::QueueStream&>(stream).Do(tasks_.emplace_back(std::move(body))).ok());
-  }
-
- private:
-  struct Task final : plugins::DeviceTask {
-    explicit Task(std::function<Status()> body) : body(std::move(body)) {}
-    ~Task() override {
-      if (thread.joinable()) thread.join();
-    }
-    Status Begin(const plugins::WorkTicket& ticket) noexcept override {
-      thread = std::thread([this, ticket] { ticket.queue->End(ticket, body(), false); });
-      return {};
-    }
-    void Cancel() noexcept override {}
-    std::function<Status()> body;
-    std::thread thread;
-  };
-  plugins::QueueDriver driver_{DeviceId(1u), "fake", "fake:0"};
-  std::deque<Task> tasks_;
+  explicit FakeQueueLab(uint64_t lost_after)
+      : QueueLab(lost_after, std::make_unique<plugins::QueueDriver>(DeviceId(1u), "fake", "fake:0")) {}
 };
 
-// plugins/shared/call_stream: work that a stream's thread does.
+// plugins/shared/call_stream: work that a stream's thread does. It is what plugins/onnxruntime makes its driver of.
 class CallLab final : public DeviceLab {
  public:
+  using DeviceLab::DeviceLab;
   DeviceDriver& driver() override { return driver_; }
   void Enqueue(Stream& stream, std::function<Status()> body) override {
-    REQUIRE(dynamic_cast<plugins::CallStream&>(stream).Enqueue(calls_.emplace_back(std::move(body))).ok());
+    REQUIRE(dynamic_cast<plugins::CallStream&>(stream).Enqueue(calls_.emplace_back(*this, std::move(body))).ok());
   }
 
  private:
   struct Work final : plugins::DeviceCall {
-    explicit Work(std::function<Status()> body) : body(std::move(body)) {}
-    Outcome Call() noexcept override { return {body()}; }
+    Work(CallLab& lab, std::function<Status()> body) : lab(lab), body(std::move(body)) {}
+    Outcome Call() noexcept override { return lab.IsLostNow() ? Outcome{LossOfWork(), true} : Outcome{body()}; }
     void Cancel() noexcept override {}
+    CallLab& lab;
     std::function<Status()> body;
   };
   plugins::CallDriver driver_{DeviceId(1u), "fake", "fake:0", {}};
   std::deque<Work> calls_;
 };
 
-template <typename Lab>
-std::unique_ptr<DeviceLab> Make() {
-  return std::make_unique<Lab>();
-}
-
 }  // namespace
 
 const std::vector<DeviceRow>& DeviceLabs() {
   static const std::vector<DeviceRow> rows = {
-      {"simulated, virtual clock", Make<SimulatedLab<SimulatedClock::kVirtual>>, false},
-      {"simulated, real clock", Make<SimulatedLab<SimulatedClock::kReal>>},
-      {"device queue", Make<QueueLab>},
-      {"call stream", Make<CallLab>},
+      {"simulated, virtual clock", MakeLab<SimulatedLab<SimulatedClock::kVirtual>>, false},
+      {"simulated, real clock", MakeLab<SimulatedLab<SimulatedClock::kReal>>},
+      {"device queue", MakeLab<FakeQueueLab>},
+      {"call stream", MakeLab<CallLab>},
+#ifdef PT_DEVICES_CUDA
+      CudaRow(),
+#endif
+#ifdef PT_DEVICES_OPENVINO
+      OpenVinoRow(),
+#endif
   };
   return rows;
 }
