@@ -57,19 +57,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/partitiontuner-co
 install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner-config.cmake
               ${PROJECT_BINARY_DIR}/package/partitiontuner-config-version.cmake DESTINATION ${pt_package_dir})
 
-# Plugins lie where the library looks for them, and find it from there; OpenVINO and ONNX Runtime are found where they were
-# at build time.
-if(TARGET cuda_plugin)
-  set_target_properties(cuda_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
-  install(TARGETS cuda_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
-endif()
-if(TARGET openvino_plugin)
-  set_target_properties(openvino_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../.." INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS openvino_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
-endif()
-if(TARGET onnxruntime_plugin)
-  install(TARGETS onnxruntime_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
-endif()
+# Plugins lie where the library looks for them, and find it from there (plugins/shared/plugin.cmake); OpenVINO and ONNX
+# Runtime are found where they were at build time.
+foreach(plugin cuda openvino onnxruntime)
+  if(TARGET ${plugin}_plugin)
+    install(TARGETS ${plugin}_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
+  endif()
+endforeach()
 
 file(RELATIVE_PATH pt_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/partitiontuner.pc.in ${PROJECT_BINARY_DIR}/package/partitiontuner.pc @ONLY)

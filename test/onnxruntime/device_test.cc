@@ -23,10 +23,12 @@ using testing::LoadCase;
 
 constexpr const char* kCpuAsDevice = R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 2})";
 
+testing::AddDescribed Adding(const Runtime& runtime) {
+  return [&](const DiscoverRequest& request, Platform& platform) { return AddDevices(runtime, request, platform); };
+}
+
 Status Describe(const Runtime& runtime, const std::vector<std::string>& files, Platform& platform) {
-  DiscoverRequest request;
-  for (const std::string& text : files) request.described.push_back({"ort.json", ParseJson(text, "ort.json").value()});
-  return AddDevices(runtime, request, platform);
+  return testing::Describe(Adding(runtime), files, platform);
 }
 
 Platform PlatformWith(const Runtime& runtime, const std::vector<std::string>& files) {
@@ -95,7 +97,7 @@ TEST_CASE("OnnxRuntimeDevice, AProviderWithoutHardwareIsNoDeviceAndAFileOfItIsRe
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ErrorCode::kDeviceUnusable);
   CHECK(status.error().message.find("no such hardware") != std::string::npos);
-  CHECK(status.error().file == "ort.json");
+  CHECK(status.error().file == "device.json");
 }
 
 TEST_CASE("OnnxRuntimeDevice, OptionsSayWhichDeviceAndWhichMode", "[onnxruntime]") {
@@ -138,27 +140,16 @@ TEST_CASE("OnnxRuntimeDevice, TheRealSharedObjectRefusesToFallBack", "[onnxrunti
 TEST_CASE("OnnxRuntimeDevice, FilesSayWhatIsADeviceAndWhatIsWrongWithThem", "[onnxruntime]") {
   const auto runtime = Runtime::Get().value();
   const Platform host = testing::MakeTestPlatform(2, false);
-  struct Row {
-    std::vector<std::string> files;
-    const char* says;
-  };
-  for (const Row& row : std::vector<Row>{
-           {{kCpuAsDevice, kCpuAsDevice}, "described twice"},
-           {{R"({"version": 2, "kind": "onnxruntime", "provider": "CPU"})"}, "version 2 is unknown"},
-           {{R"({"version": 1, "kind": "onnxruntime", "provider": "XPU"})"}, "there is no provider XPU, only"},
-           {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU.1"})"}, "no devices to choose from"},
-           {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 0})"}, "streams must be 1 to"},
-           {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "requests": 2})"}, "unknown key 'requests'"},
-           {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "calls": {"math": "fp16"}})"},
-            "does not compute in fp16"}}) {
-    INFO(row.says);
-    Platform attempt = host;
-    const Status status = Describe(*runtime, row.files, attempt);
-    REQUIRE_FALSE(status.ok());
-    INFO(status.error().message);
-    CHECK(status.error().message.find(row.says) != std::string::npos);
-    CHECK(attempt.devices.size() == host.devices.size());
-  }
+  testing::CheckRefusedFiles(
+      Adding(*runtime),
+      {{{kCpuAsDevice, kCpuAsDevice}, "described twice"},
+       {{R"({"version": 2, "kind": "onnxruntime", "provider": "CPU"})"}, "version 2 is unknown"},
+       {{R"({"version": 1, "kind": "onnxruntime", "provider": "XPU"})"}, "there is no provider XPU, only"},
+       {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU.1"})"}, "no devices to choose from"},
+       {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 0})"}, "streams must be 1 to"},
+       {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "requests": 2})"}, "unknown key 'requests'"},
+       {{R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "calls": {"math": "fp16"}})"},
+        "does not compute in fp16"}});
 }
 
 // A session on a device that a test makes fail, and one beside it on the host.

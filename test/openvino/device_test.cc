@@ -18,10 +18,12 @@ using testing::LoadCase;
 
 constexpr const char* kCpuAsDevice = R"({"version": 1, "kind": "openvino", "device": "CPU", "requests": 2})";
 
+testing::AddDescribed Adding(const Runtime& runtime) {
+  return [&](const DiscoverRequest& request, Platform& platform) { return AddDevices(runtime, request, platform); };
+}
+
 Status Describe(const Runtime& runtime, const std::vector<std::string>& files, Platform& platform) {
-  DiscoverRequest request;
-  for (const std::string& text : files) request.described.push_back({"cpu.json", ParseJson(text, "cpu.json").value()});
-  return AddDevices(runtime, request, platform);
+  return testing::Describe(Adding(runtime), files, platform);
 }
 
 std::unique_ptr<Machine> MakeMachine() {
@@ -76,24 +78,14 @@ TEST_CASE("OpenVinoDevice, FilesSayWhatIsADeviceAndWhatIsWrongWithThem", "[openv
   CHECK(device.fingerprint.find(Runtime::Version()) != std::string::npos);
   CHECK(device.calls.islands);
   CHECK(UnitsOf(platform, FindUnitClass(platform, "openvino:CPU")).size() == 2);
-  struct Row {
-    std::vector<std::string> files;
-    const char* says;
-  };
-  for (const Row& row : std::vector<Row>{
-           {{kCpuAsDevice, kCpuAsDevice}, "described twice"},
-           {{R"({"version": 2, "kind": "openvino", "device": "CPU"})"}, "version 2 is unknown"},
-           {{R"({"version": 1, "kind": "openvino", "device": "XPU"})"}, "there is no device XPU"},
-           {{R"({"version": 1, "kind": "openvino", "device": "CPU", "requests": 0})"}, "requests must be 1 to"},
-           {{R"({"version": 1, "kind": "openvino", "device": "CPU", "streams": 2})"}, "unknown key 'streams'"},
-           {{R"({"version": 1, "kind": "openvino", "device": "CPU", "calls": {"math": "fp8"}})"}, "fp8"}}) {
-    INFO(row.says);
-    Platform attempt = host;
-    const Status status = Describe(*runtime, row.files, attempt);
-    REQUIRE_FALSE(status.ok());
-    CHECK(status.error().message.find(row.says) != std::string::npos);
-    CHECK(attempt.devices.size() == host.devices.size());
-  }
+  testing::CheckRefusedFiles(
+      Adding(*runtime),
+      {{{kCpuAsDevice, kCpuAsDevice}, "described twice"},
+       {{R"({"version": 2, "kind": "openvino", "device": "CPU"})"}, "version 2 is unknown"},
+       {{R"({"version": 1, "kind": "openvino", "device": "XPU"})"}, "there is no device XPU"},
+       {{R"({"version": 1, "kind": "openvino", "device": "CPU", "requests": 0})"}, "requests must be 1 to"},
+       {{R"({"version": 1, "kind": "openvino", "device": "CPU", "streams": 2})"}, "unknown key 'streams'"},
+       {{R"({"version": 1, "kind": "openvino", "device": "CPU", "calls": {"math": "fp8"}})"}, "fp8"}});
 }
 
 }  // namespace pt::openvino

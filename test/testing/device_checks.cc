@@ -128,4 +128,25 @@ void CheckRulesOfDevice(const Machine& machine, const std::string& library, bool
   CHECK(offered(Precision({MathMode::kFp16})) == (takes_fp16 ? all : 0));
 }
 
+Status Describe(const AddDescribed& add, const std::vector<std::string>& files, Platform& platform) {
+  DiscoverRequest request;
+  for (const std::string& text : files) {
+    request.described.push_back({"device.json", ParseJson(text, "device.json").value()});
+  }
+  return add(request, platform);
+}
+
+void CheckRefusedFiles(const AddDescribed& add, const std::vector<RefusedFiles>& rows) {
+  const Platform host = MakeTestPlatform(2, false);
+  for (const RefusedFiles& row : rows) {
+    INFO(row.says);
+    Platform attempt = host;
+    const Status status = Describe(add, row.files, attempt);
+    REQUIRE_FALSE(status.ok());
+    INFO(status.error().message);
+    CHECK(status.error().message.find(row.says) != std::string::npos);
+    CHECK(attempt.devices.size() == host.devices.size());
+  }
+}
+
 }  // namespace pt::testing
