@@ -13,7 +13,7 @@ set(pt_application_tier
     graph/data_type.h graph/datum.h graph/graph.h graph/tensor.h
     onnx/load_onnx.h
     plan/dispatch_plan.h plan/lending.h plan/plan.h
-    planner/bounds.h planner/planner.h
+    planner/bounds.h planner/planner.h planner/planning_watch.h
     platform/platform.h
     profiler/measure.h
     support/hash.h support/json.h support/limits.h support/recently_used.h support/result.h support/strong_id.h
