@@ -1,5 +1,5 @@
-// Convolutions of images in float32, those of one spatial dim as images of one row, with constant filters, alone or with an activation that keeps results
-// within bounds: which this library runs, and what their kernels have in common.
+// Convolutions of images in float32, those of one spatial dim as images of one row, with constant filters, alone or
+// with an activation that keeps results within bounds: which this library runs, and what their kernels have in common.
 #pragma once
 
 #include <optional>
