@@ -1,5 +1,7 @@
 #include "lib/exec/core_waits.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
@@ -12,7 +14,7 @@
 namespace pt::testing {
 namespace {
 
-// Keeps this core's thread busy until the account of another one has grown by so much, or of nobody's for long.
+// Looks at an account until it has come to so much. False when it does not.
 bool SpinUntilWaited(const CoreWait& account, int64_t ns) {
   for (uint64_t turns = 0; turns < 20'000'000; ++turns) {
     if (account.TotalNs() >= ns) return true;
@@ -28,8 +30,9 @@ TEST_CASE("CoreWait, TwoBusyThreadsOnOneCoreWaitForEachOther", "[exec]") {
   CoreWait first, second;
   std::atomic<int> open{0};
   std::atomic<bool> over{false};
+  const auto core = static_cast<uint32_t>(sched_getcpu());  // one that this process may use
   const auto busy = [&](CoreWait& account) {
-    PinThisThread(0);
+    PinThisThread(core);
     account.OpenForThisThread();
     ++open;
     while (!over) {
