@@ -12,8 +12,6 @@
 namespace pt::host {
 namespace {
 
-constexpr bool IsImageRank(size_t rank) { return rank == 3 || rank == 4; }
-
 // As wide as the vectors of this processor, which is how convolutions block channels.
 uint32_t ChannelBlock() { return (hwy::SupportedTargets() & HWY_AVX3) != 0 ? 16 : 8; }
 

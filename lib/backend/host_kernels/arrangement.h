@@ -12,7 +12,10 @@
 
 namespace pt::host {
 
-// Of images, tensors of four dims, or of three: images of one row. All others are row-major.
+// Images are tensors of four dims, or of three: images of one row.
+constexpr bool IsImageRank(size_t rank) { return rank == 3 || rank == 4; }
+
+// Of images; all other tensors are row-major.
 enum class Arrangement : uint8_t { kRowMajor, kChannelsLast, kChannelsBlocked };
 
 // Those in which the nodes can run, the usual one first.

@@ -27,8 +27,7 @@ constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwi
 std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
   if (!node.domain.empty() || node.op != "Conv") return std::nullopt;
   const auto& filters = graph.value(node.inputs[1]).constant;
-  if (!filters || filters->type() != DataType::kFloat32 || (filters->rank() != 4 && filters->rank() != 3))
-    return std::nullopt;
+  if (!filters || filters->type() != DataType::kFloat32 || !IsImageRank(filters->dims().size())) return std::nullopt;
   const std::vector<int64_t>& dims = filters->dims();
   const int64_t groups = ReadConvolutionGroups(node);
   if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
@@ -52,8 +51,9 @@ size_t PlaceOf(const HostSite& site, ValueId value) {
 }
 
 Result<Images> ReadImages(const HostSite& site, const HostOperand& operand, size_t place, DataType stored) {
-  const bool is_image = operand.rank() == 4 || operand.rank() == 3;
-  if (!site.is_float32(operand) || operand.type() != stored || !is_image || operand.count() == 0) return Refuse(site);
+  if (!site.is_float32(operand) || operand.type() != stored || !IsImageRank(operand.dims().size()) ||
+      operand.count() == 0)
+    return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
   Images images{place, dims[1], 1, dims.back(), strides[0], strides[1], 0, strides.back()};
   if (operand.rank() == 4) {
