@@ -35,12 +35,8 @@ std::string Leading(Rewrite& r, const std::string& vector, int64_t length, int64
 
 // Two a byte, the first in its upper half.
 std::string Codes(Rewrite& r, int64_t count) {
-  const auto bytes = [&](const std::vector<int64_t>& values) {
-    return r.Add("Cast", {r.AddInts(values)}, {IntAttribute("to", proto::TensorProto::UINT8)});
-  };
   const std::string column = r.Add("Reshape", {r.in(kCodes), r.AddInts({(count + 1) / 2, 1})});
-  const std::string moved = r.Add("BitShift", {column, bytes({4, 0})}, {TextAttribute("direction", "RIGHT")});
-  const std::string codes = r.Add("Reshape", {r.Add("BitwiseAnd", {moved, bytes({15})}), r.AddInts({-1})});
+  const std::string codes = r.Add("Reshape", {ElementsOfBytes(r, column, 4, {4, 0}), r.AddInts({-1})});
   return r.Add("Cast", {Leading(r, codes, count + count % 2, count)}, {IntAttribute("to", proto::TensorProto::INT32)});
 }
 

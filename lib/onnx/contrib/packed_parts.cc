@@ -22,13 +22,8 @@ std::string OneAByte(Rewrite& r, const std::string& bytes, const Packing& packin
   if (packing.bits == 8) return r.Add("Reshape", {bytes, r.AddInts(dims)});
   std::vector<int64_t> places;
   for (int64_t place = 0; place < 8; place += packing.bits) places.push_back(place);
-  const auto as_bytes = [&](const std::vector<int64_t>& values) {
-    return r.Add("Cast", {r.AddInts(values)}, {IntAttribute("to", proto::TensorProto::UINT8)});
-  };
   const std::string column = r.Add("Reshape", {bytes, r.AddInts({-1, 1})});
-  const std::string moved = r.Add("BitShift", {column, as_bytes(places)}, {TextAttribute("direction", "RIGHT")});
-  const std::string elements = r.Add("BitwiseAnd", {moved, as_bytes({(1 << packing.bits) - 1})});
-  return r.Add("Reshape", {elements, r.AddInts(dims)});
+  return r.Add("Reshape", {ElementsOfBytes(r, column, packing.bits, places), r.AddInts(dims)});
 }
 
 }  // namespace
@@ -42,6 +37,14 @@ Result<Packing> PackingOf(Rewrite& r, int64_t bits, std::initializer_list<int> i
     if (bytes == nullptr) packing.type = DataType::kUint8;
   }
   return packing;
+}
+
+std::string ElementsOfBytes(Rewrite& r, const std::string& column, int64_t bits, const std::vector<int64_t>& places) {
+  const auto as_bytes = [&](const std::vector<int64_t>& values) {
+    return r.Add("Cast", {r.AddInts(values)}, {IntAttribute("to", proto::TensorProto::UINT8)});
+  };
+  const std::string moved = r.Add("BitShift", {column, as_bytes(places)}, {TextAttribute("direction", "RIGHT")});
+  return r.Add("BitwiseAnd", {moved, as_bytes({(int64_t{1} << bits) - 1})});
 }
 
 Status CheckBlock(int64_t block) {

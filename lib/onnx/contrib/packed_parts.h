@@ -19,6 +19,9 @@ Result<Packing> PackingOf(Rewrite& r, int64_t bits, std::initializer_list<int> i
 // Errors: block_size is not a power of two, or below 16.
 Status CheckBlock(int64_t block);
 
+// Bytes [n, 1] cut into elements of `bits`, one a byte, [n, places]: of each byte those that begin at these places.
+std::string ElementsOfBytes(Rewrite& r, const std::string& column, int64_t bits, const std::vector<int64_t>& places);
+
 // An input's bytes as elements, with other dims. Errors: it is not of uint8, or a constant of another size.
 Result<std::string> Reinterpret(Rewrite& r, int input, const std::string& what, const Packing& packing,
                                 std::vector<int64_t> dims);
