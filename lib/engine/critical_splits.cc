@@ -67,16 +67,14 @@ class CriticalSplits {
     PT_ASSIGN(best_.plan, engine_.MakePlan(*best_.model, planning_, nullptr, &best_.notes));
     while (best_.trials.size() < options_.trials) {
       const std::optional<Splittable> next = Next();
-      if (!next || IsInterrupted()) break;
+      if (!next || IsInterrupted(planning_.watch)) break;
       PT_CHECK_OK(Try(*next));
     }
-    if (IsInterrupted()) best_.plan.report.stopped_by = "interrupted";
+    if (IsInterrupted(planning_.watch)) best_.plan.report.stopped_by = "interrupted";
     return std::move(best_);
   }
 
  private:
-  bool IsInterrupted() const { return planning_.watch != nullptr && planning_.watch->ends(); }
-
   // By what the file calls it and not by node: a kept split numbers nodes anew. Equal parts of one operator count once.
   std::string IdentityOf(const Splittable& splittable) const {
     const Graph& graph = *best_.model->graph;
@@ -102,14 +100,14 @@ class CriticalSplits {
     PT_ASSIGN(std::shared_ptr<const Model> model, engine_.Split(*best_.model, trial.split));
     if (planning_.watch != nullptr) planning_.watch->StartMeasuring();
     PT_ASSIGN(const MeasureReport measured, engine_.MeasureModel(*model, options_.measure, {}));
-    if (measured.interrupted && IsInterrupted()) return {};  // the best plan so far is wanted
+    if (measured.interrupted && IsInterrupted(planning_.watch)) return {};  // the best plan so far is wanted
     if (measured.interrupted) {
       return MakeError(ErrorCode::kInterrupted, "splits.stopped", "measuring the parts of operators was stopped",
                        "what was measured is kept; the same command goes on from there");
     }
     PlanningNotes notes;
     Result<Plan> plan = engine_.MakePlan(*model, planning_, nullptr, &notes);
-    if (!plan.ok() && IsInterrupted()) return {};
+    if (!plan.ok() && IsInterrupted(planning_.watch)) return {};
     if (!plan.ok()) return plan.error();
     trial.makespan_ns = plan->makespan.ns;
     trial.kept =

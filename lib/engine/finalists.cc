@@ -69,15 +69,11 @@ void CompareWithModel(const Plan& first, Plan& plan) {
   }
 }
 
-bool IsInterrupted(const PlanningContext& context) {
-  return context.options.watch != nullptr && context.options.watch->ends();
-}
-
 Result<std::vector<Finalist>> MakeFinalists(const PlanningContext& context, const CostModel& beside, uint32_t most) {
   std::vector<Entrant> entrants;
   std::set<std::string> seen;
   for (const Contender& contender : ContendersFor(context)) {
-    if (!entrants.empty() && IsInterrupted(context)) break;
+    if (!entrants.empty() && IsInterrupted(context.options.watch)) break;
     Result<Plan> plan = MakePlan(context, contender);
     const bool asked_for = entrants.empty();
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
@@ -98,13 +94,13 @@ Status AddRefined(const PlanningContext& context, const FinalistOptions& options
   std::set<std::string> seen;
   for (const Finalist& finalist : finalists) seen.insert(WorkOf(finalist.plan, *context.model.graph));
   size_t base = 0;
-  for (uint32_t round = 1; round <= options.refine && !IsInterrupted(context); ++round) {
+  for (uint32_t round = 1; round <= options.refine && !IsInterrupted(context.options.watch); ++round) {
     PT_CHECK_OK(NoteInPlace(context, finalists[base].plan, options, costs));
     PlanOptions refined = context.options;
     refined.margin = SplitMargin::kNone;
     Result<Plan> made =
         MakeModelPlan(context.model, context.machine, costs, context.profile, refined, nullptr, nullptr);
-    if (!made.ok() && IsInterrupted(context)) break;
+    if (!made.ok() && IsInterrupted(context.options.watch)) break;
     PT_ASSIGN(Plan plan, std::move(made));
     if (!seen.insert(WorkOf(plan, *context.model.graph)).second) break;  // what runs in place changes nothing any more
     base = finalists.size();
@@ -188,7 +184,7 @@ Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel
     runners.push_back(std::move(runner));
   }
   std::vector<std::vector<int64_t>> medians(runners.size());
-  for (uint32_t round = 0; round < options.rounds && !IsInterrupted(context); ++round) {
+  for (uint32_t round = 0; round < options.rounds && !IsInterrupted(context.options.watch); ++round) {
     for (size_t i = 0; i < runners.size(); ++i) {
       PT_ASSIGN(const int64_t median, runners[i].MedianOfTurn(options.turn));
       medians[i].push_back(median);
@@ -196,7 +192,7 @@ Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel
   }
   if (!medians.front().empty()) choice.chosen = ChooseFinalist(choice.finalists, medians);
   Plan& chosen = choice.finalists[choice.chosen].plan;
-  if (IsInterrupted(context)) {
+  if (IsInterrupted(context.options.watch)) {
     chosen.report.stopped_by = "interrupted";
   } else if (options.refine > 0) {
     PT_CHECK_OK(PredictInPlace(context, options, in_place, chosen));

@@ -28,7 +28,7 @@ class Deadline {
   // What has no plan yet ends as soon as it can with one.
   bool IsOver() const { return IsInterrupted() || (is_limited() && NowNs() >= until_ns_ - kept_ns_); }
   // Somebody wants planning to end now, whether there is a plan or not.
-  bool IsInterrupted() const { return watch_ != nullptr && watch_->ends(); }
+  bool IsInterrupted() const { return pt::IsInterrupted(watch_); }
   // It is over so long before: what there is to do afterwards takes that.
   void Keep(int64_t ns) { kept_ns_ = ns; }
   // What is under way need not end: there is a plan, or none is wanted any more.

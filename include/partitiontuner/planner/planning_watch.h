@@ -36,4 +36,7 @@ class PlanningWatch {
   std::atomic<bool> measures_ = false;
 };
 
+// Where somebody watches at all.
+inline bool IsInterrupted(const PlanningWatch* watch) { return watch != nullptr && watch->ends(); }
+
 }  // namespace pt
