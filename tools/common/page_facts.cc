@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "partitiontuner/support/text.h"
 #include "tools/common/commands.h"
 #include "tools/common/host_checks.h"
 #include "tools/common/text.h"
+#include "tools/report/plan_facts.h"
 
 namespace pt::tools {
 namespace {
@@ -91,13 +93,9 @@ void AddPlanCards(const Platform& platform, const Plan& plan, Page& page) {
     page.cards.push_back(
         {"lower bound", ShortTime(plan.lower_bound_ns), "the plan is " + Percent(plan.report.gap) + " above it"});
   }
-  size_t copies = 0, reorders = 0;
-  for (const Step& step : plan.steps) {
-    copies += std::holds_alternative<Copy>(step.work);
-    reorders += std::holds_alternative<Reorder>(step.work);
-  }
+  const Moves moves = CountMoves(plan);
   page.cards.push_back({"steps", std::to_string(plan.steps.size()),
-                        std::to_string(reorders) + " reorders, " + std::to_string(copies) + " copies"});
+                        std::to_string(moves.reorders) + " reorders, " + std::to_string(moves.copies) + " copies"});
   for (const auto& [device, arena] : plan.memory) {
     if (arena.bytes > 0) {
       page.cards.push_back({"memory on " + platform.device(device).name, ShortBytes(arena.bytes), "beside weights"});
@@ -109,11 +107,11 @@ void AddPlanNotes(const Platform& platform, const Plan& plan, Page& page) {
   if (plan.report.stopped_by == "interrupted") {
     page.notes.push_back("The search was interrupted: this is the best plan so far.");
   }
-  std::string simulated;
+  std::vector<std::string> simulated;
   for (const Device& device : platform.devices) {
-    if (device.simulated) simulated += (simulated.empty() ? "" : ", ") + device.name;
+    if (device.simulated) simulated.push_back(device.name);
   }
-  if (!simulated.empty()) page.notes.push_back("Simulated: times of " + simulated + " come from a file.");
+  if (!simulated.empty()) page.notes.push_back("Simulated: times of " + Joined(simulated) + " come from a file.");
 }
 
 }  // namespace pt::tools

@@ -39,11 +39,9 @@ std::string SegmentsText(const SegmentReport& report) {
 
 Summary Summarise(const Platform& platform, const Plan& plan, const PlanningNotes& notes) {
   Summary summary;
-  for (const auto& [name, ns] : plan.report.baselines_ns) {
-    if (!name.starts_with("single:") || (!summary.best_single.empty() && ns >= summary.best_single_ns)) continue;
-    summary.best_single = name;
-    summary.best_single_ns = ns;
-  }
+  const BestSingle single = BestSingleOf(plan);
+  summary.best_single = single.name;
+  summary.best_single_ns = single.ns;
   if (summary.best_single_ns > 0) {
     summary.gain = 1 - static_cast<double>(plan.makespan.ns) / static_cast<double>(summary.best_single_ns);
   }
@@ -55,9 +53,8 @@ Summary Summarise(const Platform& platform, const Plan& plan, const PlanningNote
     summary.noise = notes.gain->uncertainty;
     summary.declined = notes.split_declined;
   }
+  summary.moves = CountMoves(plan);
   for (const Step& step : plan.steps) {
-    summary.copies += std::holds_alternative<Copy>(step.work);
-    summary.reorders += std::holds_alternative<Reorder>(step.work);
     if (std::holds_alternative<RunGroup>(step.work)) summary.units.insert(platform.unit(step.unit).name);
   }
   return summary;
@@ -102,7 +99,7 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
              summary.unmeasured.time.ns > 0 ? Percent(summary.unmeasured.time.share) + " of it estimated" : ""});
   std::string text = table.Text();
   text += " planner " + plan.planner + ": " + std::to_string(plan.steps.size()) + " steps (" +
-          std::to_string(summary.reorders) + " reorders, " + std::to_string(summary.copies) + " copies), " +
+          std::to_string(summary.moves.reorders) + " reorders, " + std::to_string(summary.moves.copies) + " copies), " +
           StoppedText(plan.report) + "\n busy:";
   for (const auto& [unit, share] : plan.report.busy) text += " " + unit + " " + Percent(share, 0) + ",";
   text.back() = '\n';
@@ -138,8 +135,8 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
   if (plan.report.stopped_by == "interrupted") json.Set("interrupted", true);
   if (!summary.unmeasured.is_none()) json.Set("estimated", ToJson(summary.unmeasured, flags.common));
   json.Set("steps", static_cast<int64_t>(plan.steps.size()));
-  json.Set("reorders", static_cast<int64_t>(summary.reorders));
-  json.Set("copies", static_cast<int64_t>(summary.copies));
+  json.Set("reorders", static_cast<int64_t>(summary.moves.reorders));
+  json.Set("copies", static_cast<int64_t>(summary.moves.copies));
   json.Set("baselines_ns", std::move(baselines));
   json.Set("busy", std::move(busy));
   if (plan.report.segments != SegmentReport()) json.Set("segments", ToJson(plan.report.segments));

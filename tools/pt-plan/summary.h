@@ -7,6 +7,7 @@
 #include "partitiontuner/engine/plan_options.h"
 #include "tools/common/estimates.h"
 #include "tools/pt-plan/plan_flags.h"
+#include "tools/report/plan_facts.h"
 
 namespace pt::tools {
 
@@ -17,7 +18,7 @@ struct Summary {
   double gain = 0, noise = 0;  // over the best single device, and how far that may be off
   bool declined = false;       // the gain is of a plan that this one stands in for
   Unmeasured unmeasured;
-  size_t copies = 0, reorders = 0;
+  Moves moves;
   std::set<std::string> units;
 };
 // Without what is unmeasured.

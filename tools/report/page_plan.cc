@@ -6,6 +6,7 @@
 
 #include "partitiontuner/plan/memory_use.h"
 #include "partitiontuner/plan/step_text.h"
+#include "tools/report/plan_facts.h"
 
 namespace pt::tools {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 PageStep::Kind KindOf(const Step& step) {
   if (std::holds_alternative<Copy>(step.work)) return PageStep::Kind::kCopy;
   return std::holds_alternative<Reorder>(step.work) ? PageStep::Kind::kReorder : PageStep::Kind::kGroup;
-}
-
-int64_t BestSingleNs(const Plan& plan) {
-  int64_t best_ns = 0;
-  for (const auto& [name, ns] : plan.report.baselines_ns) {
-    if (name.starts_with("single:") && (best_ns == 0 || ns < best_ns)) best_ns = ns;
-  }
-  return best_ns;
 }
 
 std::vector<PageAlternative> OthersThan(const Candidate& chosen, std::span<const Candidate* const> all,
@@ -58,7 +51,7 @@ PagePlan PagePlanOf(const Platform& platform, const Plan& plan, const StepNames&
   page.title = title;
   page.makespan_ns = plan.makespan.ns;
   page.bound_ns = plan.lower_bound_ns;
-  page.single_ns = BestSingleNs(plan);
+  page.single_ns = BestSingleOf(plan).ns;
   StepLanes lanes = StepLanesOf(platform, plan);
   page.lanes = std::move(lanes.names);
   std::map<UnitId, size_t> index_of;
