@@ -8,7 +8,7 @@
 namespace pt::testing {
 namespace {
 
-// What would break out of a string, a tag, a script or a comment, or is no text at all.
+// What would break out of a string, a tag, a script or a comment, or is not UTF-8.
 const std::string kHostile = "</script><script>alert(1)</script><!-- \"'`&lt; \\u003c \xff\xc3( \x01 ]]> ${x}";
 
 // A chain of that many Relu and Sigmoid, named so.
@@ -91,7 +91,7 @@ TEST_CASE("HtmlPage, NamesCannotBreakOut", "[cli]") {
   CHECK(parts.script.find("alert") == std::string::npos);
   CHECK(parts.data.find('<') == std::string::npos);
   CHECK(parts.data.find("\\u003c/script>\\u003cscript>alert(1)") != std::string::npos);
-  // As they were, but for what is no text.
+  // As they were, but for bytes that are not UTF-8.
   bool shown = false;
   const Json json = parts.json();
   for (const Json& text : *json.find("plans")->as_array()->at(0).find("strings")->as_array()) {
