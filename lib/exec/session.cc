@@ -186,9 +186,8 @@ struct Session::Deck {
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
   bool may_run_alone = false;
-  bool one_core_paid = false;  // by the quota: threads that wait for each other would have all of them stopped
-  std::optional<CoreWaits> waits;
-  AloneChoice choice{[this] { return waits->TotalNs(); }};  // guarded likewise
+  bool one_core_paid = false;         // by the quota: threads that wait for each other would have all of them stopped
+  std::optional<AloneChoice> choice;  // guarded likewise
 
   // Hands a run state that a device still works on to the machine.
   void Abandon(const RunState& run) {
@@ -261,7 +260,7 @@ struct Session::State {
     ~Lease() {
       if (run_ == nullptr) return;
       const std::lock_guard lock(state_.mutex);
-      if (judged_ && took_ns_ > 0 && state_.runs == 1) deck_->choice.Note(way(), took_ns_);
+      if (judged_ && took_ns_ > 0 && state_.runs == 1) deck_->choice->Note(way(), took_ns_);
       if (run_->hung()) {
         deck_->Abandon(*run_);
       } else {
@@ -278,7 +277,7 @@ struct Session::State {
       const std::lock_guard lock(state_.mutex);
       const bool fixed = wish == AloneRuns::kAlways || deck_->one_core_paid;
       judged_ = !fixed && state_.runs == 1;
-      alone_ = fixed || (judged_ && deck_->choice.Next() == AloneChoice::Way::kAlone);
+      alone_ = fixed || (judged_ && deck_->choice->Next() == AloneChoice::Way::kAlone);
     }
     bool alone() const { return alone_; }
     // Of a run that went well.
@@ -396,6 +395,13 @@ std::vector<uint32_t> HelpersOf(const CompiledPlan& plan, const Workers& workers
   return helpers;
 }
 
+// What the threads of the plan's runs have waited for their cores.
+std::function<int64_t()> AccountOfWaits(const CompiledPlan& plan, const Workers& workers) {
+  if (plan.options.waited_ns) return plan.options.waited_ns;
+  const auto waits = std::make_shared<CoreWaits>(workers, HelpersOf(plan, workers));
+  return [waits] { return waits->TotalNs(); };
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const CompiledPlan> compiled) {
@@ -403,7 +409,7 @@ Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const
   deck->compiled = std::move(compiled);
   deck->may_run_alone = RunState::CanRunAlone(*deck->compiled);
   Workers& workers = deck->compiled->machine.workers();
-  deck->waits.emplace(workers, HelpersOf(*deck->compiled, workers));
+  deck->choice.emplace(AccountOfWaits(*deck->compiled, workers));
   workers.ReadQuota();
   deck->one_core_paid = workers.paid_cores() == 1;
   const size_t most = MostRunStates(deck->compiled->options);

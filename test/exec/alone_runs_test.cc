@@ -142,14 +142,19 @@ TEST_CASE("AloneRuns, PlansWithOneWayOnlyKeepToIt", "[exec]") {
   CHECK((session->Replace(on_two).ok() && RunOnce(*session, 1).report->alone));
 }
 
-TEST_CASE("AloneRuns, BothWaysInTurnsAreTriedBySessionsThatMayChoose", "[exec]") {
+// Where the account says that threads wait all the time, the other way is tried after some windows of runs; which way
+// wins is the machine's affair.
+TEST_CASE("AloneRuns, BothWaysAreTriedWhereThreadsWaitForTheirCores", "[exec]") {
   const auto seed = GENERATE(range(1u, 4u));
   std::mt19937 random(seed);
   Setting setting(2, false);
   setting.graph = MakeRandomGraph(random, 40, 4097);
   std::vector<UnitId> units = RandomUnits(*setting.graph, setting.machine->platform(), random);
   units[0] = FindUnit(setting.machine->platform(), "cpu[0-1]");
-  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units));
+  int64_t waited_ns = 0;
+  const SessionOptions options = {.waited_ns = [&] { return waited_ns += 1'000'000'000; }};
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units), options);
   int alone = 0, together = 0, wrong = 0;
   for (int run = 0; run < 1'000'000 && (alone == 0 || together == 0); ++run) {
     const Ran ran = RunOnce(*session, static_cast<float>(run % 5));
@@ -159,6 +164,27 @@ TEST_CASE("AloneRuns, BothWaysInTurnsAreTriedBySessionsThatMayChoose", "[exec]")
   CHECK(wrong == 0);
   CHECK(alone > 0);
   CHECK(together > 0);
+}
+
+TEST_CASE("AloneRuns, WhereNoThreadWaitsEveryRunTakesThePlansCores", "[exec]") {
+  std::mt19937 random(5);
+  Setting setting(2, false);
+  setting.graph = MakeRandomGraph(random, 40, 4097);
+  std::vector<UnitId> units = RandomUnits(*setting.graph, setting.machine->platform(), random);
+  units[0] = FindUnit(setting.machine->platform(), "cpu[0-1]");
+  int asked = 0;
+  const SessionOptions options = {.waited_ns = [&]() -> int64_t { return ++asked, 0; }};
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units), options);
+  int alone = 0, wrong = 0;
+  for (int run = 0; run < 1'000'000 && asked < 8; ++run) {
+    const Ran ran = RunOnce(*session, static_cast<float>(run % 5));
+    wrong += ran.right ? 0 : 1;
+    alone += ran.report.ok() && ran.report->alone ? 1 : 0;
+  }
+  CHECK(asked == 8);
+  CHECK(wrong == 0);
+  CHECK(alone == 0);
 }
 
 }  // namespace pt::testing

@@ -50,6 +50,10 @@ struct SessionOptions {
   // nothing: any value will do.
   std::vector<std::optional<Tensor>> constant_inputs = {};
   NestedPlanner nested_planner = {};  // empty: nested graphs run node by node
+  // For AloneRuns::kAuto: how long the session's threads have waited for cores that others had, in nanoseconds, all
+  // together, counted from anywhere. Asked every 10 ms of runs at most, by one thread at a time, and must not throw.
+  // Empty: the system's account, which not every system keeps.
+  std::function<int64_t()> waited_ns = {};
 };
 
 // A caller's buffer, row-major, of exactly the bytes of its type and dims, on the device where the plan says that the
