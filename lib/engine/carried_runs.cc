@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/support/caught.h"
+
 namespace pt {
 namespace {
 
@@ -69,11 +71,13 @@ LentTensor LentFrom(const Datum& datum, const ValueType& type) {
 
 }  // namespace
 
-Result<CarriedRuns> CarriedRuns::Make(Session& session, std::vector<Carry> carries) {
+Result<CarriedRuns> CarriedRuns::Make(Session& session, std::vector<Carry> carries) try {
   CarriedRuns runs(session);
   for (const Carry& carry : carries) PT_CHECK_OK(runs.Add(carry));
   runs.carries_ = std::move(carries);
   return runs;
+} catch (...) {
+  return Caught("carry", "carry outputs");
 }
 
 Status CarriedRuns::Add(const Carry& carry) {
@@ -147,7 +151,7 @@ LentTensor CarriedRuns::StateTensor(const Input& input) const {
 }
 
 Result<RunReport> CarriedRuns::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs,
-                                   const RunOptions& options) {
+                                   const RunOptions& options) try {
   const Graph& graph = session_->graph();
   if (inputs.size() != graph.inputs().size() || outputs.size() != graph.outputs().size()) {
     return session_->Run(inputs, outputs, options);  // which says what is wrong
@@ -168,6 +172,8 @@ Result<RunReport> CarriedRuns::Run(std::span<const LentTensor> inputs, std::span
   PT_CHECK_OK(CheckState(report));
   PT_CHECK_OK(Keep(report));
   return report;
+} catch (...) {
+  return Caught("carry", "run a session");
 }
 
 // What was known before the run was checked then.
@@ -196,7 +202,7 @@ Status CarriedRuns::Keep(const RunReport& report) {
   return {};
 }
 
-Status CarriedRuns::Reset() {
+Status CarriedRuns::Reset() try {
   started_ = false;
   for (Input& input : inputs_) {
     if (input.memory && outputs_[input.from].memory.empty()) {
@@ -204,6 +210,8 @@ Status CarriedRuns::Reset() {
     }
   }
   return {};
+} catch (...) {
+  return Caught("carry", "begin anew");
 }
 
 Result<Datum> CarriedRuns::StateOf(const Output& output) const {
@@ -212,21 +220,25 @@ Result<Datum> CarriedRuns::StateOf(const Output& output) const {
   return Datum(std::move(tensor));
 }
 
-Result<Datum> CarriedRuns::State(size_t carry) const {
+Result<Datum> CarriedRuns::State(size_t carry) const try {
   const Input& input = inputs_[carry];
   if (!started_) return input.initial;
   return StateOf(outputs_[input.from]);
+} catch (...) {
+  return Caught("carry", "copy a state");
 }
 
-Result<std::vector<Datum>> CarriedRuns::CopyData(const RunBuffers& outputs, const RunReport& report) const {
+Result<std::vector<Datum>> CarriedRuns::CopyData(const RunBuffers& outputs, const RunReport& report) const try {
   PT_ASSIGN(std::vector<Datum> values, outputs.CopyData(report));
   for (const Output& output : outputs_) {
     PT_ASSIGN(values[output.index], StateOf(output));
   }
   return values;
+} catch (...) {
+  return Caught("carry", "copy outputs");
 }
 
-Result<std::vector<Datum>> CarriedRuns::RunData(std::span<const Datum> inputs, const RunOptions& options) {
+Result<std::vector<Datum>> CarriedRuns::RunData(std::span<const Datum> inputs, const RunOptions& options) try {
   std::vector<Datum> values(inputs.begin(), inputs.end());
   for (const Input& input : inputs_) {
     if (input.index < values.size()) values[input.index] = input.initial;  // of the right type, whatever was given
@@ -235,6 +247,8 @@ Result<std::vector<Datum>> CarriedRuns::RunData(std::span<const Datum> inputs, c
   PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(*session_));
   PT_ASSIGN(const RunReport report, Run(in.tensors(), out.tensors(), options));
   return CopyData(out, report);
+} catch (...) {
+  return Caught("carry", "run a session");
 }
 
 }  // namespace pt

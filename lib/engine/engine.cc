@@ -17,6 +17,7 @@
 #include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/planner/dispatch.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/version.h"
 
 namespace pt {
@@ -245,52 +246,68 @@ std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
-Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options) try {
   PT_ASSIGN(std::shared_ptr<Machine> machine, Machine::Make(options.machine));
   return Make(std::move(machine), options);
+} catch (...) {
+  return Caught("engine", "make an engine");
 }
 
-Result<std::unique_ptr<Engine>> Engine::Make(std::shared_ptr<Machine> machine, const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> Engine::Make(std::shared_ptr<Machine> machine, const EngineOptions& options) try {
   if (machine == nullptr) return MakeError(ErrorCode::kUsage, "engine.machine", "an engine needs a machine");
   auto state = std::make_unique<State>();
   state->options = options;
   state->measured_platform = MeasuredPlatform(*machine);
   state->machine = std::move(machine);
   return std::unique_ptr<Engine>(new Engine(std::move(state)));
+} catch (...) {
+  return Caught("engine", "make an engine");
 }
 
 Machine& Engine::machine() const { return *state_->machine; }
 
-Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const ModelOptions& options) {
+Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const ModelOptions& options) try {
   return LoadModel(path, options, *state_->machine, state_->keeps_reference());
+} catch (...) {
+  return Caught("engine", "load a model");
 }
 
-Result<std::shared_ptr<const Model>> Engine::Load(const ModelFile& file, const ModelOptions& options) {
+Result<std::shared_ptr<const Model>> Engine::Load(const ModelFile& file, const ModelOptions& options) try {
   return LoadModel(file, options, *state_->machine, state_->keeps_reference());
+} catch (...) {
+  return Caught("engine", "load a model");
 }
 
-Result<std::shared_ptr<const Model>> Engine::Split(const Model& model, const NodeSplit& split) {
+Result<std::shared_ptr<const Model>> Engine::Split(const Model& model, const NodeSplit& split) try {
   PT_CHECK_OK(CheckIsToPlan(model));
   return SplitModel(model, split, *state_->machine, state_->keeps_reference());
+} catch (...) {
+  return Caught("engine", "split a model");
 }
 
 Result<MeasureReport> Engine::MeasureModel(const Model& model, const MeasureOptions& options,
-                                           const ProgressCallback& progress) {
+                                           const ProgressCallback& progress) try {
   PT_CHECK_OK(CheckIsToPlan(model));
   const std::lock_guard lock(state_->db_mutex);
   PT_ASSIGN(ProfileDb * database, state_->Database(State::Use::kWrite));
   return MeasureProfile(*model.graph, model.candidates, *state_->machine, *database, options, progress);
+} catch (...) {
+  return Caught("engine", "measure a model");
 }
 
-Result<Profile> Engine::ProfileOf(const Model& model) { return state_->ReadProfile(model); }
+Result<Profile> Engine::ProfileOf(const Model& model) try { return state_->ReadProfile(model); } catch (...) {
+  return Caught("engine", "read a profile");
+}
 
-Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const PlanOptions& options) {
+Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const PlanOptions& options) try {
   PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
   return state_->CostsFrom(model, std::move(found.profile), options.allow_estimates, false);
+} catch (...) {
+  return Caught("engine", "find costs");
 }
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
-                              PlanningNotes* notes) {
+                              PlanningNotes* notes) try {
   const Result<PlanningCosts> found = state_->CostsForPlanning(model, options);
   if (found.ok()) {
     return MakeModelPlan(model, *state_->machine, *found->costs, found->summary, options, explanations, notes);
@@ -298,25 +315,33 @@ Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Ex
   if (found.error().code != ErrorCode::kPartial || !options.default_plan) return found.error();
   if (notes != nullptr) *notes = {.default_plan = true};
   return MakeDefaultPlan(model);
+} catch (...) {
+  return Caught("engine", "make a plan");
 }
 
-Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
+Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) try {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return PlanWithin(state_->SceneFor(model, found, options), budget);
+} catch (...) {
+  return Caught("engine", "make a plan");
 }
 
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
-                                          const FinalistOptions& finalists) {
+                                          const FinalistOptions& finalists) try {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options, true));
   return RunFinalists(state_->SceneFor(model, found, options), *found.beside, finalists);
+} catch (...) {
+  return Caught("engine", "choose among plans");
 }
 
-Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) {
+Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) try {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return pt::MakeMemoryFront(state_->SceneFor(model, found, options));
+} catch (...) {
+  return Caught("engine", "make plans");
 }
 
-Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
+Result<Plan> Engine::MakeDefaultPlan(const Model& model) try {
   PT_CHECK_OK(CheckIsToPlan(model));
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
   PlanOptions options;
@@ -324,23 +349,31 @@ Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
   PT_ASSIGN(Plan plan, MakeModelPlan(model, *state_->machine, *costs, {}, options, nullptr, nullptr));
   plan.complete = false;
   return plan;
+} catch (...) {
+  return Caught("engine", "make a plan");
 }
 
-Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOptions& options) {
+Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOptions& options) try {
   // A rule that is unknown is said before anything is read.
   if (const auto rule = DispatchRuleNamed(options.planner); !rule.ok()) return rule.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return MakeModelDispatchPlan(model, *state_->machine, *found.costs, found.summary, options);
+} catch (...) {
+  return Caught("engine", "make a plan");
 }
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
-                                                     const SessionOptions& options) {
+                                                     const SessionOptions& options) try {
   return Session::Create(model.graph, plan, *state_->machine, state_->OptionsFor(model, options));
+} catch (...) {
+  return Caught("engine", "make a session");
 }
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const DispatchPlan& dispatch,
-                                                     const SessionOptions& options) {
+                                                     const SessionOptions& options) try {
   return Session::CreateDispatch(model.graph, dispatch, *state_->machine, state_->OptionsFor(model, options));
+} catch (...) {
+  return Caught("engine", "make a session");
 }
 
 }  // namespace pt

@@ -6,6 +6,7 @@
 #include "lib/engine/candidate_filters.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/transform/passes.h"
 
@@ -278,16 +279,18 @@ std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& repor
   return count <= without_default.size() ? without_default : all;
 }
 
-Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options) {
+Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options) try {
   auto file = std::make_shared<ModelFile>();
   file->path = path;
   Result<Graph> read = LoadOnnx(path, options, &file->load_report);
   if (!read.ok()) return InFile(std::move(read).error(), path);
   file->graph = std::make_shared<const Graph>(std::move(read).value());
   return std::shared_ptr<const ModelFile>(std::move(file));
+} catch (...) {
+  return Caught("model", "read a model");
 }
 
-Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options) {
+Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options) try {
   Result<Graph> specialised = Specialise(*file.graph, file.load_report, options);
   if (!specialised.ok()) return InFile(std::move(specialised).error(), file.path);
   std::vector<std::vector<int64_t>> dims;
@@ -295,6 +298,8 @@ Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, con
     dims.push_back(specialised->value(id).type.static_dims().value_or(std::vector<int64_t>()));
   }
   return dims;
+} catch (...) {
+  return Caught("model", "find the dims of inputs");
 }
 
 Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/file.h"
 
@@ -84,7 +85,7 @@ std::string Transposed(std::string_view data, const std::vector<int64_t>& dims, 
 
 }  // namespace
 
-Result<Tensor> ParseNpy(std::string_view bytes, std::string_view what) {
+Result<Tensor> ParseNpy(std::string_view bytes, std::string_view what) try {
   if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) return Invalid(what, "not a .npy file");
   const int major = bytes[6];
   if (major < 1 || major > 3) return Invalid(what, "unknown .npy version " + std::to_string(major));
@@ -126,14 +127,18 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::string_view what) {
   }
   if (order->substr(0, 4) == "True" && dims->size() > 1) data = Transposed(data, *dims, element);
   return Tensor::FromBytes(row->type, *dims, std::move(data));
+} catch (...) {
+  return Caught("npy", "read a tensor");
 }
 
-Result<Tensor> LoadNpy(const std::string& path, const Limits& limits) {
+Result<Tensor> LoadNpy(const std::string& path, const Limits& limits) try {
   PT_ASSIGN(const std::string bytes, ReadFile(path, limits.file_bytes));
   return ParseNpy(bytes, path);
+} catch (...) {
+  return Caught("npy", "read a tensor");
 }
 
-Result<std::string> NpyBytes(const Tensor& tensor) {
+Result<std::string> NpyBytes(const Tensor& tensor) try {
   const int64_t element = BytesOf(tensor.type());
   if (element == 0) {
     return MakeError(ErrorCode::kUnsupported, "npy.type",
@@ -160,6 +165,8 @@ Result<std::string> NpyBytes(const Tensor& tensor) {
   out += header;
   out.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
   return out;
+} catch (...) {
+  return Caught("npy", "write a tensor");
 }
 
 }  // namespace pt

@@ -4,6 +4,7 @@
 
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/plan_precision.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/file.h"
 
 namespace pt {
@@ -20,20 +21,24 @@ Result<double> ConstantNumber(const std::string& input, const std::string& text)
 
 }  // namespace
 
-Status SavePlan(const std::string& path, const Plan& plan, const Graph& graph) {
+Status SavePlan(const std::string& path, const Plan& plan, const Graph& graph) try {
   return WriteFileAtomically(path, WriteJson(ToJson(plan, graph)) + "\n");
+} catch (...) {
+  return Caught("plan", "write a plan");
 }
 
-Result<Plan> LoadPlan(const std::string& path) {
+Result<Plan> LoadPlan(const std::string& path) try {
   const Limits limits;
   PT_ASSIGN(const std::string text, ReadFile(path, limits.plan_bytes));
   PT_ASSIGN(const Json json, ParseJson(text, path, limits));
   Result<Plan> plan = PlanFromJson(json, path);
   if (!plan.ok() && plan.error().file.empty()) plan.error().file = path;
   return plan;
+} catch (...) {
+  return Caught("plan", "read a plan");
 }
 
-Result<ModelOptions> OptionsOf(const Plan& plan) {
+Result<ModelOptions> OptionsOf(const Plan& plan) try {
   ModelOptions options;
   options.to_plan = false;
   PT_ASSIGN(options.precision, AllowedPrecision(plan));
@@ -60,6 +65,8 @@ Result<ModelOptions> OptionsOf(const Plan& plan) {
     options.load.given_inputs.insert(input);
   }
   return options;
+} catch (...) {
+  return Caught("plan", "read the settings of a plan");
 }
 
 }  // namespace pt

@@ -1,5 +1,7 @@
 #include "partitiontuner/engine/run_buffers.h"
 
+#include "partitiontuner/support/caught.h"
+
 namespace pt {
 namespace {
 
@@ -35,11 +37,13 @@ Status RunBuffers::Add(const Session& session, ValueId id, const std::vector<int
   return {};
 }
 
-Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Tensor> tensors) {
+Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Tensor> tensors) try {
   return ForInputs(session, std::vector<Datum>(tensors.begin(), tensors.end()));
+} catch (...) {
+  return Caught("run", "hold inputs");
 }
 
-Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Datum> values) {
+Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Datum> values) try {
   const std::span<const ValueId> inputs = session.graph().inputs();
   if (values.size() != inputs.size()) {
     return MakeError(ErrorCode::kInvalidInput, "run.inputs",
@@ -62,9 +66,11 @@ Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const
     PT_CHECK_OK(buffers.memory_.back()->Write(values[i].tensor().bytes()));
   }
   return buffers;
+} catch (...) {
+  return Caught("run", "hold inputs");
 }
 
-Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
+Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) try {
   RunBuffers buffers;
   for (const ValueId id : session.graph().outputs()) {
     const ValueType& type = session.graph().value(id).type;
@@ -78,9 +84,11 @@ Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
     }
   }
   return buffers;
+} catch (...) {
+  return Caught("run", "hold outputs");
 }
 
-Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const {
+Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const try {
   std::vector<Datum> values;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (!memory_[i]) {
@@ -91,14 +99,18 @@ Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const {
     values.emplace_back(std::move(tensor));
   }
   return values;
+} catch (...) {
+  return Caught("run", "copy outputs");
 }
 
-Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
+Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const try {
   PT_ASSIGN(const std::vector<Datum> values, CopyData(report));
   return TensorsOf(values);
+} catch (...) {
+  return Caught("run", "copy outputs");
 }
 
-Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) {
+Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) try {
   std::vector<Tensor> tensors;
   for (const Datum& value : values) {
     if (!value.is_tensor()) {
@@ -108,19 +120,26 @@ Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) {
     tensors.push_back(value.tensor());
   }
   return tensors;
+} catch (...) {
+  return Caught("run", "copy outputs");
 }
 
-Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options) {
+Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options) try {
   PT_ASSIGN(const RunBuffers in, RunBuffers::ForInputs(session, inputs));
   PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(session));
   PT_ASSIGN(const RunReport report, session.Run(in.tensors(), out.tensors(), options));
   return out.CopyData(report);
+} catch (...) {
+  return Caught("run", "run a session");
 }
 
-Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs, const RunOptions& options) {
+Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs,
+                                       const RunOptions& options) try {
   PT_ASSIGN(const std::vector<Datum> values,
             RunData(session, std::vector<Datum>(inputs.begin(), inputs.end()), options));
   return TensorsOf(values);
+} catch (...) {
+  return Caught("run", "run a session");
 }
 
 }  // namespace pt

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 
 #include "partitiontuner/engine/run_buffers.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -32,16 +32,20 @@ ShapedSessions::ShapedSessions(Engine& engine, std::shared_ptr<const ModelFile> 
     : engine_(engine), file_(std::move(file)), options_(options), sessions_(options.most_sessions) {}
 
 Result<std::unique_ptr<ShapedSessions>> ShapedSessions::Make(Engine& engine, const std::string& path,
-                                                             const ShapedSessionsOptions& options) {
+                                                             const ShapedSessionsOptions& options) try {
   PT_CHECK_OK(CheckOptions(options));
   PT_ASSIGN(std::shared_ptr<const ModelFile> file, OpenModel(path, options.model.load));
   return Make(engine, std::move(file), options);
+} catch (...) {
+  return Caught("shaped_sessions", "read a model");
 }
 
 Result<std::unique_ptr<ShapedSessions>> ShapedSessions::Make(Engine& engine, std::shared_ptr<const ModelFile> file,
-                                                             const ShapedSessionsOptions& options) {
+                                                             const ShapedSessionsOptions& options) try {
   PT_CHECK_OK(CheckOptions(options));
   return std::unique_ptr<ShapedSessions>(new ShapedSessions(engine, std::move(file), options));
+} catch (...) {
+  return Caught("shaped_sessions", "hold sessions");
 }
 
 // Equal for data that the model cannot tell apart: a scalar is often saved as one element of rank 1.
@@ -64,8 +68,8 @@ Result<ShapedSessions::Key> ShapedSessions::KeyOf(std::span<const std::vector<in
 Result<std::shared_ptr<const ShapedSession>> ShapedSessions::For(std::span<const std::vector<int64_t>> input_dims) try {
   PT_ASSIGN(const Key key, KeyOf(input_dims));
   return sessions_.Get(key, [&] { return MakeFor(key); });
-} catch (const std::bad_alloc&) {
-  return MakeError(ErrorCode::kOutOfMemory, "shaped_sessions.memory", "no memory to make a session for other dims");
+} catch (...) {
+  return Caught("shaped_sessions", "make a session for other dims");
 }
 
 Result<std::shared_ptr<const ShapedSession>> ShapedSessions::MakeFor(const Key& dims) const {
@@ -96,13 +100,15 @@ Status ShapedSessions::CheckDims(const Model& model, const Key& dims) const {
   return {};
 }
 
-Result<std::vector<Datum>> ShapedSessions::Run(std::span<const Datum> inputs, const RunOptions& options) {
+Result<std::vector<Datum>> ShapedSessions::Run(std::span<const Datum> inputs, const RunOptions& options) try {
   std::vector<std::vector<int64_t>> dims;
   for (const Datum& input : inputs) {
     dims.push_back(input.is_tensor() ? input.tensor().dims() : std::vector<int64_t>());
   }
   PT_ASSIGN(const std::shared_ptr<const ShapedSession> shaped, For(dims));
   return RunData(*shaped->session, inputs, options);
+} catch (...) {
+  return Caught("shaped_sessions", "run a session");
 }
 
 }  // namespace pt

@@ -5,10 +5,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "lib/exec/alone_choice.h"
 #include "lib/exec/clock.h"
@@ -17,25 +15,12 @@
 #include "lib/exec/dispatch_state.h"
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 namespace {
-
-// The error of the exception being handled: memory that is not there, or what a library's kernels throw.
-Error Caught(const std::string& id, const std::string& doing) {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    return MakeError(ErrorCode::kOutOfMemory, id + ".memory", "no memory to " + doing);
-  } catch (const std::exception& thrown) {
-    return MakeError(ErrorCode::kInternal, id + ".exception",
-                     "a kernel threw, trying to " + doing + ": " + thrown.what());
-  } catch (...) {
-    return MakeError(ErrorCode::kInternal, id + ".exception", "a kernel threw, trying to " + doing);
-  }
-}
 
 Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string why) {
   return MakeError(ErrorCode::kInvalidInput, "run.tensor",
@@ -445,7 +430,7 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> gr
   PT_ASSIGN(state->deck, Deck::Make(std::move(compiled)));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 } catch (...) {
-  return Caught("session", "make a session");
+  return Caught("session", "make a session", "a kernel");
 }
 
 Result<std::unique_ptr<Session>> Session::CreateDispatch(std::shared_ptr<const Graph> graph,
@@ -456,7 +441,7 @@ Result<std::unique_ptr<Session>> Session::CreateDispatch(std::shared_ptr<const G
   PT_ASSIGN(state->deck, Deck::Make(std::move(compiled)));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 } catch (...) {
-  return Caught("session", "make a session");
+  return Caught("session", "make a session", "a kernel");
 }
 
 Status Session::Replace(const Plan& plan) try {
@@ -478,7 +463,7 @@ Status Session::Replace(const Plan& plan) try {
   state_->available.notify_all();
   return {};
 } catch (...) {
-  return Caught("session", "compile another plan");
+  return Caught("session", "compile another plan", "a kernel");
 }
 
 Result<RunReport> Session::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs,
@@ -499,7 +484,7 @@ Result<RunReport> Session::Run(std::span<const LentTensor> inputs, std::span<con
   if (report.ok()) lease.NoteTime(report->wall_ns);
   return report;
 } catch (...) {
-  return Caught("run", "begin a run");
+  return Caught("run", "begin a run", "a kernel");
 }
 
 std::shared_ptr<const Plan> Session::plan() const {

@@ -24,6 +24,7 @@
 #include "lib/onnx/wire_scan.h"
 #include "lib/onnx/zip_map.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/file.h"
 
 namespace pt {
@@ -208,12 +209,14 @@ std::optional<Graph> LoadCut(const std::string& path, const std::string& folder,
 }  // namespace
 
 Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
-                            LoadReport* report) {
+                            LoadReport* report) try {
   LoadReport unused;
   return LoadFenced(bytes, nullptr, folder, options, report == nullptr ? unused : *report);
+} catch (...) {
+  return Caught("onnx", "load a model");
 }
 
-Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options, LoadReport* report) {
+Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options, LoadReport* report) try {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   LoadReport unused;
@@ -222,6 +225,8 @@ Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options, Load
   Result<Graph> graph = LoadOnnxBytes(std::as_bytes(std::span(bytes)), folder, options, report);
   if (!graph.ok() && graph.error().file.empty()) graph.error().file = path;
   return graph;
+} catch (...) {
+  return Caught("onnx", "load a model");
 }
 
 }  // namespace pt
