@@ -185,7 +185,7 @@ class DispatchChecker {
   Status CheckMemory() const {
     for (const auto& [device, arena] : plan_.memory) {
       std::vector<Bytes> all;
-      const auto add = [&](uint64_t offset, uint64_t bytes, UnitId unit) {
+      const auto add = [&, &arena = arena](uint64_t offset, uint64_t bytes, UnitId unit) {
         Bytes part{offset, 0, unit};
         if (__builtin_add_overflow(offset, bytes, &part.end) || part.end > arena.bytes) return false;
         if (bytes > 0) all.push_back(part);

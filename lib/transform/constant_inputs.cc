@@ -74,7 +74,8 @@ std::string ConstantText(double number) {
 Result<std::vector<std::optional<Tensor>>> ConstantTensors(const Graph& graph, const ConstantInputs& constants) {
   std::vector<std::optional<Tensor>> values(graph.inputs().size());
   for (const auto& [name, number] : constants) {
-    const auto input = std::ranges::find_if(graph.inputs(), [&](ValueId id) { return graph.value(id).name == name; });
+    const auto input =
+        std::ranges::find_if(graph.inputs(), [&, &name = name](ValueId id) { return graph.value(id).name == name; });
     if (input == graph.inputs().end()) {
       std::string known;
       for (ValueId id : graph.inputs()) known += (known.empty() ? "" : ", ") + graph.value(id).name;

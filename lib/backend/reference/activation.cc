@@ -170,7 +170,7 @@ Result<ReferenceRoutine> Elu(ReferenceSite& site) {
 
 Result<ReferenceRoutine> Selu(ReferenceSite& site) {
   const auto [alpha, gamma] = ReadActivation(site.node);
-  return WithParameters(site, 8, [=](auto zero) {
+  return WithParameters(site, 8, [alpha = alpha, gamma = gamma](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha), g = static_cast<T>(gamma)](T x) { return g * (x > 0 ? x : a * std::expm1(x)); };
   });
@@ -186,7 +186,7 @@ Result<ReferenceRoutine> LeakyRelu(ReferenceSite& site) {
 
 Result<ReferenceRoutine> HardSigmoid(ReferenceSite& site) {
   const auto [alpha, beta] = ReadActivation(site.node);
-  return WithParameters(site, 0.5, [=](auto zero) {
+  return WithParameters(site, 0.5, [alpha = alpha, beta = beta](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha), b = static_cast<T>(beta)](T x) {
       const T y = a * x + b;
@@ -205,7 +205,8 @@ Result<ReferenceRoutine> ThresholdedRelu(ReferenceSite& site) {
 
 Result<ReferenceRoutine> Shrink(ReferenceSite& site) {
   PT_CHECK_OK(SameAsInput(site));
-  const auto [lambd, bias] = ReadActivation(site.node);
+  const auto read = ReadActivation(site.node);
+  const float lambd = read.alpha, bias = read.beta;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return Elementwise<T>(site.in[0].count(), 1, [=](T x) {
       const auto wide = static_cast<double>(x);
@@ -245,13 +246,13 @@ Result<ReferenceRoutine> Clip(ReferenceSite& site) {
     if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
       return site.Invalid("a bound is not a scalar of the input's type");
   }
-  const auto [low_attribute, high_attribute] = ReadNamedBounds(site.node);
+  const auto bounds = ReadNamedBounds(site.node);
   const bool low_given = site.has(1), high_given = site.has(2);
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
     if constexpr (std::is_floating_point_v<T>) {
-      lowest = static_cast<T>(low_attribute);
-      highest = static_cast<T>(high_attribute);
+      lowest = static_cast<T>(bounds.low);
+      highest = static_cast<T>(bounds.high);
     }
     return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       const T low = low_given ? *run.in<T>(1) : lowest;

@@ -295,7 +295,8 @@ Result<ReferenceRoutine> Cumulate(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
-  const auto [exclusive, reverse] = ReadCumulative(site.node);
+  const auto read = ReadCumulative(site.node);
+  const bool exclusive = read.exclusive, reverse = read.reverse;
   std::vector<Line> lines;  // along each axis: the axis may be known only at run time
   for (size_t d = 0; d < site.in[0].dims.size(); ++d) lines.push_back(LineAlong(site, d));
   const bool wide = site.in[1].type == DataType::kInt64;

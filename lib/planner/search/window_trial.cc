@@ -136,7 +136,8 @@ WindowScheduler::Verdict WindowScheduler::Known(int64_t makespan_ns, uint32_t at
 bool WindowScheduler::MovesAgree(uint32_t at) const {
   const auto was_made = [&](ValueId v, uint32_t slot) { return writer_[instance(v, slot)] < first_step_[at]; };
   return std::all_of(touched_.begin(), touched_.end(), [&](const auto& touched) {
-    const auto& [v, before] = touched;
+    const ValueId v = touched.first;
+    const ValueState& before = touched.second;
     const ValueState& state = values_[v.index()];
     const auto old_moves = std::span(moves_).subspan(before.first_move, before.end_move - before.first_move);
     const auto new_moves = std::span(moves_).subspan(state.first_move, state.end_move - state.first_move);
