@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 
 #include "partitiontuner/graph/graph_builder.h"
@@ -79,6 +80,17 @@ bool AppendElement(DataType type, double value, std::string& bytes) {
       bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
     }
     return kIsNumber<T>;
+  });
+}
+
+// False for numbers beyond the integers of that type, and for NaN.
+bool CanHold(DataType type, double value) {
+  return VisitType(type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Range = std::numeric_limits<T>;
+      return value >= static_cast<double>(Range::min()) && value < std::ldexp(1.0, Range::digits);
+    }
+    return true;
   });
 }
 
@@ -286,6 +298,10 @@ class Parser {
     }
     std::string bytes;
     for (double value : values) {
+      if (!CanHold(type, value)) {
+        return MakeError(ErrorCode::kInvalidInput, "text.fill",
+                         "type " + std::string(DataTypeName(type)) + " holds no " + std::to_string(value));
+      }
       if (!AppendElement(type, value, bytes)) {
         return MakeError(
             ErrorCode::kInvalidInput, "text.fill",

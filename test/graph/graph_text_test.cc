@@ -41,6 +41,19 @@ TEST_CASE("GraphText, ErrorsNameLineAndColumn", "[graph]") {
   CHECK_FALSE(ParseGraph("x = Relu(\"y").ok());
 }
 
+TEST_CASE("GraphText, NumbersThatATypeCannotHoldAreRefused", "[graph]") {
+  const auto loads = [](const std::string& type, const std::string& number) {
+    return ParseGraph("const c " + type + "[1] ints " + number + "\n").ok();
+  };
+  CHECK(loads("int8", "-128"));
+  CHECK_FALSE(loads("int8", "-129"));
+  CHECK_FALSE(loads("uint8", "256"));
+  CHECK_FALSE(loads("uint64", "-1"));
+  CHECK_FALSE(loads("int64", "9223372036854775808"));
+  CHECK_FALSE(loads("int64", std::string(75, '2')));
+  CHECK_FALSE(loads("int32", "nan"));
+}
+
 TEST_CASE("GraphText, RandomConstantsRepeatBySeed", "[graph]") {
   const auto one = ParseGraph("const w float32[64] random 7\noutput w");
   const auto same = ParseGraph("const w float32[64] random 7\noutput w");
