@@ -296,4 +296,27 @@ TEST_CASE("ControlFlow, ACollectedValueOfChangingSizeIsRefused", "[exec]") {
   CHECK(refused.error().code == ErrorCode::kInvalidInput);
 }
 
+// Nothing is collected, so that only the type that the body declares says what there is none of.
+TEST_CASE("ControlFlow, ALoopWithoutTripsRefusesToCollectWhatIsNoNumber", "[exec]") {
+  GraphBuilder body = Body(), builder = Body();
+  body.AddInput("trip", StaticType(DataType::kInt64, {}));
+  const ValueId go_on = body.AddInput("go_on", StaticType(DataType::kBool, {}));
+  const ValueType words = StaticType(DataType::kString, {1});
+  const ValueId inner = body.AddCaptured("word", words);
+  body.AddOutput(body.AddOp("Identity", {go_on}, StaticType(DataType::kBool, {}), {}, "same"));
+  body.AddOutput(body.AddOp("Identity", {inner}, words, {}, "copy"));
+  const ValueId trips = builder.AddInput("trips", StaticType(DataType::kInt64, {}));
+  const ValueId word = builder.AddInput("word", words);
+  builder.AddOutput(
+      AddHolder(builder, "Loop", {trips, ValueId()}, {word}, {{"body", Built(body), {2}}}, {{"all", {}}})[0]);
+  HostLab lab;
+  const auto session = lab.Open(Typed(builder), 1);
+  for (const int64_t count : {0, 1}) {
+    const auto refused =
+        RunData(*session, {Datum(Tensor::Int64({}, {count})), Datum(Tensor::FromStrings({1}, {"a"}).value())});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::kUnsupported);
+  }
+}
+
 }  // namespace pt::testing

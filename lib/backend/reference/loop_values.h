@@ -147,6 +147,11 @@ class Collected {
       dims.insert(dims.end(), layout_.dims.begin(), layout_.dims.end());
       type = layout_.type;
     } else {
+      // Nothing was collected: only the declared type says of what there is none.
+      if (!declared.other.empty() || BitsOf(type) == 0) {
+        return MakeError(ErrorCode::kUnsupported, "reference.unsupported",
+                         "what a loop collects is a tensor of numbers, not " + ToString(declared));
+      }
       for (const Dim& dim : declared.dims) dims.push_back(dim.known() ? dim.value : 0);
     }
     PT_ASSIGN(TensorLayout layout, DenseLayout(type, dims, RowMajor(dims.size())));
