@@ -282,7 +282,8 @@ class Parser {
       Random random(seed);
       if (BitsOf(type) < 8) {  // several to a byte, each of whatever bits
         std::string bytes;
-        for (int64_t i = 0; i < byte_count; ++i) bytes.push_back(static_cast<char>(random.Uniform(0, 256)));
+        for (int64_t i = 0; i < byte_count; ++i)
+          bytes.push_back(static_cast<char>(static_cast<uint8_t>(random.Uniform(0, 256))));
         return Tensor::FromBytes(type, dims, std::move(bytes));
       }
       const IntegerRange range = *RangeOf(type);

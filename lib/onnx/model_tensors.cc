@@ -163,8 +163,8 @@ Result<Tensor> ModelTensors::Densify(proto::SparseTensorProto& sparse, const std
   PT_ASSIGN(const int64_t byte_count, TensorByteCount(values.type(), dims));
   const int64_t count = values.element_count(), rank = static_cast<int64_t>(dims.size());
   const bool linear = indices.rank() == 1;
-  if (values.rank() != 1 || indices.type() != DataType::kInt64 || indices.dims()[0] != count ||
-      (!linear && (indices.rank() != 2 || indices.dims()[1] != rank))) {
+  const bool fits = linear || (indices.rank() == 2 && indices.dims()[1] == rank);
+  if (!fits || values.rank() != 1 || indices.type() != DataType::kInt64 || indices.dims()[0] != count) {
     return TensorError(where, "values and indices of a sparse tensor do not fit each other");
   }
   PT_ASSIGN(std::string bytes, ZeroBytes(byte_count, context.dense_budget, where));

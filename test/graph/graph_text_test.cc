@@ -52,6 +52,7 @@ TEST_CASE("GraphText, NumbersThatATypeCannotHoldAreRefused", "[graph]") {
   CHECK_FALSE(loads("int64", "9223372036854775808"));
   CHECK_FALSE(loads("int64", std::string(75, '2')));
   CHECK_FALSE(loads("int32", "nan"));
+  CHECK(ParseGraph("const c uint4[9] whole 7\n").ok());  // of bytes above 127 too
 }
 
 TEST_CASE("GraphText, RandomConstantsRepeatBySeed", "[graph]") {

@@ -148,6 +148,7 @@ TEST_CASE("LoadOnnx, SparseInitialisersThatLieAreRefusedBeforeTheyGrow", "[onnx]
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2}, {3, 3})), "ascending"));
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 3})), "index 3"));
   CHECK_FALSE(fault(Sparse({2, 3}, {5, 7}, {3}, {1, 2, 3})).empty());
+  CHECK(Mentions(fault(Sparse({2, 3}, {5}, {}, {1})), "do not fit each other"));  // a scalar has no first dim
   CHECK(Mentions(fault(Sparse({1 << 20, 1 << 20}, {5}, {1}, {1})), "dense it needs 4398046511104 bytes"));
   CHECK_FALSE(fault(Sparse({int64_t{1} << 62, 8}, {5}, {1}, {1})).empty());
   CHECK_FALSE(fault(Sparse({-1}, {5}, {1}, {0})).empty());
