@@ -6,6 +6,9 @@ target_link_libraries(pt_flags INTERFACE Threads::Threads)
 if(PT_SANITIZE)
   add_compile_options(-fsanitize=${PT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PT_SANITIZE})
+  if(PT_BUILD_FUZZERS)  # clang's checks of the types of functions and objects hold within one library only
+    add_compile_options(-fno-sanitize=function,vptr)
+  endif()
 endif()
 
 find_program(PT_CCACHE ccache)
@@ -17,7 +20,7 @@ endif()
 # Headers of the standard library and of Catch2 are compiled once for all files, never headers of our own: those change. The
 # build with AddressSanitizer goes without, so that a file of the library that forgets an include does not pass ./check.
 option(PT_PRECOMPILE_HEADERS "Compile the headers of the standard library once" ON)
-if(PT_SANITIZE MATCHES "address")
+if(PT_SANITIZE MATCHES "address" AND NOT PT_BUILD_FUZZERS)
   set(PT_PRECOMPILE_HEADERS OFF)
 endif()
 set(pt_precompiled_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional>
@@ -54,7 +57,7 @@ endfunction()
 # the same reason as above; never what Highway compiles once for each instruction set. Which files go together depends on
 # their first letters alone, so that a new file joins one group and leaves the others as they are.
 option(PT_UNITE_FILES "Compile several files of a target as one" OFF)
-if(PT_SANITIZE MATCHES "address")
+if(PT_SANITIZE MATCHES "address" AND NOT PT_BUILD_FUZZERS)
   set(PT_UNITE_FILES OFF)
 endif()
 function(pt_unite target)
