@@ -1,11 +1,10 @@
 // A warm run allocates nothing: every allocation of the process is counted while sessions run.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <cstdlib>
-#include <new>
 
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/platform/discover.h"
+#include "test/allocations/hook.h"
 #include "test/exec/dispatch_setting.h"
 #include "test/testing/built_in.h"
 #include "test/testing/host_lab.h"
@@ -24,40 +23,6 @@
 #endif
 
 #if PT_COUNTS_ALLOCATIONS
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<int> allocations{0};
-
-void* Allocate(std::size_t bytes, std::size_t alignment) {
-  if (counting.load()) allocations.fetch_add(1);
-  void* data = alignment > alignof(std::max_align_t)
-                   ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
-                   : std::malloc(bytes == 0 ? 1 : bytes);
-  if (data == nullptr) throw std::bad_alloc();
-  return data;
-}
-
-}  // namespace
-
-// Not inlined: the compiler would see std::free on what an operator new it did not inline has returned, and warn.
-[[gnu::noinline]] void* operator new(std::size_t bytes) { return Allocate(bytes, 0); }
-void* operator new[](std::size_t bytes) { return Allocate(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return Allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return Allocate(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete[](void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
-
 namespace pt::testing {
 
 TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
@@ -70,10 +35,9 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   std::mt19937 random(3);
   const std::shared_ptr<const Graph> graph = MakeRandomGraph(random, 50, 100);
   const Plan plan = MakeTestPlan(*graph, *machine, RandomUnits(*graph, machine->platform(), random));
-  counting.store(true);
+  const int64_t before = AllocationsMade();
   const std::unique_ptr<Session> session = Session::Create(graph, plan, *machine).value();
-  counting.store(false);
-  CHECK(allocations.exchange(0) > 0);  // the library's allocations are seen at all
+  CHECK(AllocationsMade() > before);  // the library's allocations are seen at all
   std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*graph, graph->outputs(), 0);
   const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
@@ -83,11 +47,11 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   if (traced) options.trace = &trace;
   REQUIRE(session->Run(in, out, options).ok());
   bool ok = true;
-  counting.store(true);
+  const int64_t warm = AllocationsMade();
   for (int run = 0; run < 20; ++run) ok = session->Run(in, out, options).ok() && ok;
-  counting.store(false);
+  const int64_t made = AllocationsMade() - warm;
   CHECK(ok);
-  CHECK(allocations.exchange(0) == 0);
+  CHECK(made == 0);
 }
 
 // A tensor that gets its size in the run is handed to its kernel with a copy of its layout, three lists of numbers.
@@ -106,12 +70,11 @@ TEST_CASE("Session, WarmRunsOfSizesMetBeforeAllocateNoMoreThanLayouts", "[exec]"
   const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
   for (int run = 0; run < 3; ++run) REQUIRE(session->Run(in, out).ok());
   bool ok = true;
-  allocations.store(0);
-  counting.store(true);
+  const int64_t warm = AllocationsMade();
   for (int run = 0; run < 20; ++run) ok = session->Run(in, out).ok() && ok;
-  counting.store(false);
+  const int64_t made = AllocationsMade() - warm;
   CHECK(ok);
-  CHECK(allocations.exchange(0) <= 20 * 3 * static_cast<int>(graph->nodes().size()));
+  CHECK(made <= 20 * 3 * static_cast<int>(graph->nodes().size()));
 }
 
 // As callers do that carry outputs into inputs.
@@ -135,12 +98,11 @@ TEST_CASE("Session, WarmRunsOnTwoSetsOfBuffersInTurnsAllocateNothing", "[exec]")
     REQUIRE(session->Run(in[set], out[set]).ok());
   }
   bool ok = true;
-  allocations.store(0);
-  counting.store(true);
+  const int64_t warm = AllocationsMade();
   for (int run = 0; run < 20; ++run) ok = session->Run(in[run % 2], out[run % 2]).ok() && ok;
-  counting.store(false);
+  const int64_t made = AllocationsMade() - warm;
   CHECK(ok);
-  CHECK(allocations.exchange(0) == 0);
+  CHECK(made == 0);
 }
 
 TEST_CASE("DispatchSession, WarmRunsAllocateNothing", "[exec]") {
@@ -158,12 +120,11 @@ TEST_CASE("DispatchSession, WarmRunsAllocateNothing", "[exec]") {
   const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
   REQUIRE(session->Run(in, out).ok());
   bool ok = true;
-  allocations.store(0);
-  counting.store(true);
+  const int64_t warm = AllocationsMade();
   for (int run = 0; run < 20; ++run) ok = session->Run(in, out).ok() && ok;
-  counting.store(false);
+  const int64_t made = AllocationsMade() - warm;
   CHECK(ok);
-  CHECK(allocations.exchange(0) == 0);
+  CHECK(made == 0);
 }
 
 }  // namespace pt::testing
