@@ -256,6 +256,18 @@ class Parser {
     PT_CHECK_OK(Define(name, builder_.AddConstant(name, std::move(tensor))));
     return ExpectEnd();
   }
+
+  // Of 64 bits, which a double does not hold.
+  template <typename T>
+  Result<Tensor> ParseIntegers(DataType type, const std::vector<int64_t>& dims) {
+    std::string bytes;
+    while (peek().kind == Token::Kind::kWord) {
+      PT_ASSIGN(const T element, Number<T>());
+      bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
+    }
+    return Tensor::FromBytes(type, dims, std::move(bytes));
+  }
+
   Result<Tensor> ParseFill(DataType type, const std::vector<int64_t>& dims) {
     PT_ASSIGN(const int64_t byte_count, TensorByteCount(type, dims));
     if (byte_count > (int64_t{1} << 31)) return Wrong("a constant of at most 2 GiB");
@@ -288,6 +300,10 @@ class Parser {
       }
       const IntegerRange range = *RangeOf(type);
       for (int64_t i = 0; i < count; ++i) values.push_back(std::floor(random.Uniform(range.low, range.high + 1)));
+    } else if (rule == "ints" && type == DataType::kInt64) {
+      return ParseIntegers<int64_t>(type, dims);
+    } else if (rule == "ints" && type == DataType::kUint64) {
+      return ParseIntegers<uint64_t>(type, dims);
     } else if (rule == "ints" || rule == "floats") {
       while (peek().kind == Token::Kind::kWord) {
         PT_ASSIGN(const double value, Number<double>());

@@ -50,6 +50,8 @@ TEST_CASE("GraphText, NumbersThatATypeCannotHoldAreRefused", "[graph]") {
   CHECK_FALSE(loads("uint8", "256"));
   CHECK_FALSE(loads("uint64", "-1"));
   CHECK_FALSE(loads("int64", "9223372036854775808"));
+  const Graph most = ParseGraph("const c int64[1] ints 9223372036854775807\n").value();
+  CHECK(most.values()[0].constant->ToInts() == std::vector<int64_t>{INT64_MAX});
   CHECK_FALSE(loads("int64", std::string(75, '2')));
   CHECK_FALSE(loads("int32", "nan"));
   CHECK(ParseGraph("const c uint4[9] whole 7\n").ok());  // of bytes above 127 too
