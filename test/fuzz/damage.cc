@@ -5,22 +5,14 @@
 #include <vector>
 
 #include "partitiontuner/support/json.h"
+#include "test/testing/json_places.h"
 
 namespace pt::testing {
 namespace {
 
 constexpr double kNumbers[] = {0, 1, -1, 0.5, 2, 1e-300, 1e300, -1e9, 2147483647, 2147483648, 9007199254740992};
 
-struct Place {
-  Json* value = nullptr;
-  Json* parent = nullptr;  // null: the root
-  size_t index = 0;        // within the parent
-};
-
-Json::Array& ItemsOf(Json& array) { return const_cast<Json::Array&>(*array.as_array()); }
-Json::Object& PairsOf(Json& object) { return const_cast<Json::Object&>(*object.as_object()); }
-
-void Collect(Json& value, Json* parent, size_t index, std::vector<Place>& places) {
+void Collect(Json& value, Json* parent, size_t index, std::vector<JsonPlace>& places) {
   places.push_back({&value, parent, index});
   if (value.as_array() != nullptr) {
     for (size_t i = 0; i < ItemsOf(value).size(); ++i) Collect(ItemsOf(value)[i], &value, i, places);
@@ -29,7 +21,7 @@ void Collect(Json& value, Json* parent, size_t index, std::vector<Place>& places
   }
 }
 
-Json OtherValue(const std::vector<Place>& places, Random& random) {
+Json OtherValue(const std::vector<JsonPlace>& places, Random& random) {
   switch (random.Below(6)) {
     case 0:
       return kNumbers[random.Below(std::size(kNumbers))];
@@ -44,7 +36,7 @@ Json OtherValue(const std::vector<Place>& places, Random& random) {
   }
 }
 
-void Erase(const Place& place) {
+void Erase(const JsonPlace& place) {
   if (place.parent->as_array() != nullptr) {
     ItemsOf(*place.parent).erase(ItemsOf(*place.parent).begin() + static_cast<ptrdiff_t>(place.index));
   } else {
@@ -57,9 +49,9 @@ void Erase(const Place& place) {
 std::string DamageJson(const std::string& text, Random& random) {
   Result<Json> json = ParseJson(text, "text");
   if (!json.ok()) return "";
-  std::vector<Place> places;
+  std::vector<JsonPlace> places;
   Collect(*json, nullptr, 0, places);
-  const Place place = places[random.Below(places.size())];
+  const JsonPlace place = places[random.Below(places.size())];
   const uint64_t how = random.Below(6);
   if (how == 0 && place.parent != nullptr) {
     Erase(place);

@@ -1,6 +1,6 @@
 // What fuzzers feed bytes to, and what is replayed and damaged in the tests of every build: a row for each kind of file
 // or text that the project reads. An entry takes whatever bytes it is given and returns; it ends the process where
-// something was believed that must not be (Expect). Reading refuses with an error, which is no finding.
+// something was believed that must not be (Expect). A refusal with an error is not a finding.
 #pragma once
 
 #include <cstdint>

@@ -7,18 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "test/testing/json_places.h"
+
 namespace pt::testing {
 namespace {
-
-// Where a value stands: its own pointer and that of the array or object that holds it.
-struct JsonPlace {
-  Json* value = nullptr;
-  Json* parent = nullptr;  // null: the root
-  size_t index = 0;        // within the parent
-};
-
-Json::Array& ItemsOf(Json& array) { return const_cast<Json::Array&>(*array.as_array()); }
-Json::Object& PairsOf(Json& object) { return const_cast<Json::Object&>(*object.as_object()); }
 
 constexpr std::array<const char*, 16> kWords = {
     "",        "none", "view_of_input", "slices_of_output", "allowed",   "required", "bf16",     "fp32", "float16",
