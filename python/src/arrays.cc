@@ -83,13 +83,19 @@ std::shared_ptr<const void> Hold(nb::object object) {
           }};
 }
 
-Tensor NumbersFrom(const Value& value, nb::handle given) {
+// Contiguous: the array itself, or a copy.
+ReadArray NumbersOf(const Value& value, nb::handle given) {
   ReadArray array;
   if (!nb::try_cast(given, array)) {
     Fail(ErrorCode::kInvalidInput, "python.array",
-         Quoted(value) + ": " + TypeName(given) + " is not an array of numbers on the host",
+         "input " + Quoted(value) + ": " + TypeName(given) + " is not an array of numbers on the host",
          "give a NumPy array, or any object with __dlpack__");
   }
+  return array;
+}
+
+Tensor NumbersFrom(const Value& value, nb::handle given) {
+  const ReadArray array = NumbersOf(value, given);
   LentTensor lent = Lend(value, array);
   const std::span bytes(static_cast<const std::byte*>(lent.data), lent.bytes);
   return Unwrap(Tensor::FromShared(lent.type, std::move(lent.dims), Hold(nb::cast(array)), bytes));
@@ -166,12 +172,7 @@ void LentValues::AddInput(const Value& value, nb::handle given) {
     arrays_.emplace_back();
     return;
   }
-  ReadArray array;
-  if (!nb::try_cast(given, array)) {
-    Fail(ErrorCode::kInvalidInput, "python.array",
-         "input " + Quoted(value) + ": " + TypeName(given) + " is not an array of numbers on the host",
-         "give a NumPy array, or any object with __dlpack__");
-  }
+  const ReadArray array = NumbersOf(value, given);
   tensors_.push_back(Lend(value, array));
   arrays_.push_back(nb::cast(array));
 }
