@@ -119,5 +119,6 @@ std::span<const HostRow> GridSampleOperators();
 std::span<const HostRow> ResizeOperators();
 std::span<const HostRow> RoiAlignOperators();
 std::span<const HostRow> ViewOperators();
+std::span<const HostRow> FourierOperators();
 
 }  // namespace pt::host

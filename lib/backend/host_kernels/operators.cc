@@ -24,7 +24,8 @@ const HostRow* FindOperator(const Node& node) {
                            ResizeOperators(),
                            RoiAlignOperators(),
                            ViewOperators(),
-                           DynamicQuantizationOperators()}) {
+                           DynamicQuantizationOperators(),
+                           FourierOperators()}) {
     for (const HostRow& row : table) {
       if (row.op == node.op) return &row;
     }
