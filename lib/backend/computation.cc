@@ -1,6 +1,7 @@
 #include "lib/backend/computation.h"
 
 #include <algorithm>
+#include <compare>
 #include <utility>
 
 #include "partitiontuner/support/alignment.h"
@@ -51,16 +52,30 @@ bool IsInForm(const Computation& computation, size_t tensor, const Form& form) {
   return computation.tensors[tensor].layout == form.layout;
 }
 
-// How many reorders the candidate needs; nullopt where the library lacks one of them.
-std::optional<size_t> ReordersOf(const Graph& graph, const Platform& platform, const Library& library,
+// What a candidate costs beside its kernel: reorders, and tensors that are larger than their elements, where channels
+// do not fill the blocks of a layout and the rest is computed in vain.
+struct Detours {
+  size_t reorders = 0;
+  uint64_t bytes = 0;
+
+  friend auto operator<=>(const Detours&, const Detours&) = default;
+};
+
+// nullopt where the library lacks one of the reorders.
+std::optional<Detours> DetoursOf(const Graph& graph, const Platform& platform, const Library& library,
                                  const Candidate& candidate) {
-  size_t count = 0;
+  Detours detours;
   const auto can_reorder = [&](ValueId value, const Form& form, bool to_form) {
     const ValueType& type = graph.value(value).type;
     const Form plain = RowMajorForm(type);
-    if (form == plain) return true;
-    ++count;
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
+    if (dims) {
+      const Result<TensorLayout> layout = DenseLayout(form.storage, *dims, form.layout);
+      const Result<uint64_t> bytes = layout.ok() ? BytesOf(*layout) : Result<uint64_t>(layout.error());
+      detours.bytes += bytes.ok() ? *bytes : 0;
+    }
+    if (form == plain) return true;
+    ++detours.reorders;
     return dims && form.storage == plain.storage && !form.quantisation.valid() &&
            library.CanReorder(platform, candidate.unit_class, *dims, to_form ? plain : form, to_form ? form : plain);
   };
@@ -71,7 +86,7 @@ std::optional<size_t> ReordersOf(const Graph& graph, const Platform& platform, c
   for (size_t i = 0; i < out.size(); ++i) {
     if (!can_reorder(out[i], candidate.out[i], false)) return std::nullopt;
   }
-  return count;
+  return detours;
 }
 
 bool Accumulates(const Candidate& candidate) {
@@ -132,12 +147,12 @@ std::optional<Candidate> PlainestWay(const Graph& graph, const Platform& platfor
                                      std::span<const NodeId> nodes, UnitClassId unit_class,
                                      const std::function<bool(const Candidate&)>& fits) {
   std::optional<Candidate> best;
-  size_t fewest = 0;
+  Detours least;
   for (Candidate& way : library.CandidatesFor(graph, platform, nodes, Precision())) {
     if (way.unit_class != unit_class || way.math != MathMode::kFp32 || Accumulates(way) || !fits(way)) continue;
-    const std::optional<size_t> reorders = ReordersOf(graph, platform, library, way);
-    if (!reorders || (best && *reorders >= fewest)) continue;
-    fewest = *reorders;
+    const std::optional<Detours> detours = DetoursOf(graph, platform, library, way);
+    if (!detours || (best && *detours >= least)) continue;
+    least = *detours;
     best = std::move(way);
   }
   return best;

@@ -48,8 +48,8 @@ struct Way {
 };
 
 // Of the ways in fp32 in which the library runs exactly these nodes on the unit class, the one between the fewest
-// reorders, all of them the library's own, that turn row-major tensors into its forms and back. None that works on what
-// its output held before, and none that does not `fit`.
+// reorders, all of them the library's own, that turn row-major tensors into its forms and back; of as many the one
+// whose forms take the fewest bytes. None that works on what its output held before, and none that does not `fit`.
 std::optional<Candidate> PlainestWay(const Graph& graph, const Platform& platform, const Library& library,
                                      std::span<const NodeId> nodes, UnitClassId unit_class,
                                      const std::function<bool(const Candidate&)>& fits);

@@ -236,5 +236,18 @@ TEST_CASE("RunTimeLibrary, PoolsLargeImagesAsTheReferenceDoes", "[engine]") {
   }
 }
 
+TEST_CASE("RunTimeLibrary, SignalsOfAnyLengthThroughFewAndManyFiltersAreAsTheReferenceHasThem", "[engine]") {
+  Lab lab(
+      "input x float32[1,16,?]\nconst u float32[16,8,8] random 1\nconst v float32[8,8,5] random 2\n"
+      "const w float32[8,8,3] random 3\nconst d float32[8,1,31] random 4\nconst m float32[64,8,3] random 5\n"
+      "t = ConvTranspose(x, u) strides=[4] pads=[2,2]\nl = LeakyRelu(t)\n"
+      "a = Conv(l, v) dilations=[3] pads=[6,6]\nb = Add(a, t)\nr = LeakyRelu(b)\n"
+      "c = Conv(r, w) pads=[1,1]\ne = Add(c, b)\nf = Add(e, t)\ng = Conv(f, d) group=8 pads=[15,15]\n"
+      "y = Conv(g, m) pads=[1,1]\noutput y\n");
+  for (const int64_t length : {3000, 7, 1, 3000, 2999}) {
+    lab.Check({RandomTensor(DataType::kFloat32, {1, 16, length}, static_cast<uint64_t>(length))}, 2e-5);
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -49,6 +49,22 @@ bool IsHeavy(const Graph& graph, std::span<const NodeId> nodes) {
   return WorkSizeOf(graph, nodes).flops >= kHeavyFlops;
 }
 
+bool Convolve(const Graph& graph, std::span<const NodeId> nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId node) { return graph.node(node).op == "Conv"; });
+}
+
+// The host library takes convolutions only where they have few filters or small groups, which others do badly.
+std::span<const std::string_view> OrderOfAsking(const Graph& graph, std::span<const NodeId> nodes) {
+  if (IsHeavy(graph, nodes) && !Convolve(graph, nodes)) return kFast;
+  return kQuick;
+}
+
+// Between no reorders.
+bool RunsPlain(const Way& way) {
+  const auto is_plain = [](const Form& form) { return form.layout.is_row_major(); };
+  return std::ranges::all_of(way.candidate.in, is_plain) && std::ranges::all_of(way.candidate.out, is_plain);
+}
+
 std::vector<NodeId> NodesOf(const Graph& graph) {
   std::vector<NodeId> nodes;
   for (size_t i = 0; i < graph.nodes().size(); ++i) nodes.emplace_back(i);
@@ -245,6 +261,10 @@ Status Specialiser::AddWays(const Graph& graph, std::map<ValueId, size_t> known,
       const std::span<const NodeId> nodes = left.first(count);
       if (count == 1 || IsConvex(graph, nodes)) way = FindWay(graph, nodes);
     }
+    // What is behind a node costs less by itself than reorders around both.
+    if (way && way->candidate.nodes.size() > 1 && !RunsPlain(*way)) {
+      if (std::optional<Way> alone = FindWay(graph, left.first(1)); alone && RunsPlain(*alone)) way = std::move(alone);
+    }
     if (!way) {
       const std::optional<std::string> why = libraries_->back()->WhyUnsupported(graph, left.front());
       return MakeError(ErrorCode::kUnsupported, "run_time.node",
@@ -267,7 +287,8 @@ Status Specialiser::AddWays(const Graph& graph, std::map<ValueId, size_t> known,
   return {};
 }
 
-// Kernels that lose a NaN only where none but plain loops keep it.
+// Kernels that lose a NaN only where none but plain loops keep it; of those that do not, one between reorders only
+// where no library has another.
 std::optional<Way> Specialiser::FindWay(const Graph& graph, std::span<const NodeId> nodes) const {
   const UnitClassId unit_class(0U);
   const auto ask = [&](const Library& library, bool keep_nan) -> std::optional<Way> {
@@ -278,11 +299,15 @@ std::optional<Way> Specialiser::FindWay(const Graph& graph, std::span<const Node
   };
   for (const bool keep_nan : {true, false}) {
     if (!keep_nan && (keep_nan_ || nodes.size() > 1)) continue;
-    for (const std::string_view name : IsHeavy(graph, nodes) ? kFast : kQuick) {
+    std::optional<Way> reordered;
+    for (const std::string_view name : OrderOfAsking(graph, nodes)) {
       const auto library = std::ranges::find(*libraries_, name, [](const auto& l) { return l->name(); });
       if (library == libraries_->end()) continue;
-      if (std::optional<Way> way = ask(**library, keep_nan)) return way;
+      std::optional<Way> way = ask(**library, keep_nan);
+      if (way && RunsPlain(*way)) return way;
+      if (!reordered) reordered = std::move(way);
     }
+    if (reordered) return reordered;
   }
   return ask(*libraries_->back(), true);
 }
