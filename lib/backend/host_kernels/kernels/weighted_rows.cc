@@ -72,12 +72,13 @@ HWY_INLINE void Weigh(const RowsCall<From, W>& call) {
   }
 }
 
+// As wide as the elements that they are places of.
 template <class D>
-HWY_INLINE hn::Vec<D> LoadAt(D d, const hn::TFromD<D>* x, const int32_t* places) {
-  if constexpr (std::is_same_v<hn::TFromD<D>, float>) {
-    return hn::GatherIndex(d, x, hn::LoadU(hn::RebindToSigned<D>(), places));
-  } else {
-    return hn::GatherIndex(d, x, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(hn::Rebind<int32_t, D>(), places)));
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadPlaces(D, const int32_t* places) {
+  const hn::RebindToSigned<D> wide;
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(int32_t)) return hn::LoadU(wide, places);
+  if constexpr (sizeof(hn::TFromD<D>) != sizeof(int32_t)) {
+    return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<int32_t, D>(), places));
   }
 }
 
@@ -85,11 +86,23 @@ template <typename W>
 HWY_INLINE void Weigh(const ElementsCall<W>& call) {
   const hn::ScalableTag<W> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const hn::RebindToSigned<decltype(d)> wide;
   int64_t i = 0;
-  for (; i + lanes <= call.n; i += lanes) {
+  for (const int32_t* window = call.windows; i + lanes <= call.n; i += lanes, ++window) {
     auto sum = hn::Zero(d);
-    for (int64_t at = i; at < call.taps * call.n; at += call.n) {
-      sum = Added(d, hn::LoadU(d, call.weights + at), LoadAt(d, call.x, call.places + at), sum);
+    if (*window < 0) {
+      for (int64_t at = i; at < call.taps * call.n; at += call.n) {
+        const auto x = hn::GatherIndex(d, call.x, LoadPlaces(d, call.places + at));
+        sum = Added(d, hn::LoadU(d, call.weights + at), x, sum);
+      }
+    } else {
+      const auto within = hn::LoadU(d, call.x + *window);
+      const auto first = hn::Set(wide, static_cast<hn::TFromD<decltype(wide)>>(*window));
+      for (int64_t at = i; at < call.taps * call.n; at += call.n) {
+        const auto places = hn::Sub(LoadPlaces(d, call.places + at), first);
+        const auto x = hn::TableLookupLanes(within, hn::IndicesFromVec(d, places));
+        sum = Added(d, hn::LoadU(d, call.weights + at), x, sum);
+      }
     }
     hn::StoreU(sum, d, call.y + i);
   }
@@ -113,6 +126,8 @@ void WeighUint8Rows(const RowsCall<uint8_t, double>& call) { Weigh(call); }
 void WeighInt8Rows(const RowsCall<int8_t, double>& call) { Weigh(call); }
 void WeighFloats(const ElementsCall<float>& call) { Weigh(call); }
 void WeighDoubles(const ElementsCall<double>& call) { Weigh(call); }
+int64_t FloatLanes() { return static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
+int64_t DoubleLanes() { return static_cast<int64_t>(hn::Lanes(hn::ScalableTag<double>())); }
 void StoreUint8(const double* x, uint8_t* y, int64_t n) { Store(x, y, n); }
 void StoreInt8(const double* x, int8_t* y, int64_t n) { Store(x, y, n); }
 
@@ -129,6 +144,8 @@ HWY_EXPORT(WeighUint8Rows);
 HWY_EXPORT(WeighInt8Rows);
 HWY_EXPORT(WeighFloats);
 HWY_EXPORT(WeighDoubles);
+HWY_EXPORT(FloatLanes);
+HWY_EXPORT(DoubleLanes);
 HWY_EXPORT(StoreUint8);
 HWY_EXPORT(StoreInt8);
 
@@ -140,6 +157,14 @@ void WeighRows(const RowsCall<uint8_t, double>& call) { HWY_DYNAMIC_DISPATCH(Wei
 void WeighRows(const RowsCall<int8_t, double>& call) { HWY_DYNAMIC_DISPATCH(WeighInt8Rows)(call); }
 void WeighElements(const ElementsCall<float>& call) { HWY_DYNAMIC_DISPATCH(WeighFloats)(call); }
 void WeighElements(const ElementsCall<double>& call) { HWY_DYNAMIC_DISPATCH(WeighDoubles)(call); }
+template <>
+int64_t VectorElements<float>() {
+  return HWY_DYNAMIC_DISPATCH(FloatLanes)();
+}
+template <>
+int64_t VectorElements<double>() {
+  return HWY_DYNAMIC_DISPATCH(DoubleLanes)();
+}
 void StoreResized(const double* x, uint8_t* y, int64_t n) { HWY_DYNAMIC_DISPATCH(StoreUint8)(x, y, n); }
 void StoreResized(const double* x, int8_t* y, int64_t n) { HWY_DYNAMIC_DISPATCH(StoreInt8)(x, y, n); }
 

@@ -20,6 +20,7 @@ constexpr int64_t kWide = 16;      // elements that lie together: from so many o
 constexpr int64_t kBlock = 256;    // sums before they become integers
 constexpr int64_t kPartsEach = 4;  // shares of a core
 constexpr size_t kNoDim = ~size_t{0};
+constexpr size_t kMostRowsHeld = 4;                                     // rows made along themselves
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();  // whose places are counted in 32 bits
 
 // Output index o is the sum of weights[k] · x[offsets[k]] for k in [first[o], first[o + 1]).
@@ -60,11 +61,31 @@ struct ElementTaps {
   int64_t taps = 0, n = 0;
   std::vector<int32_t> places;
   std::vector<W> weights;
+  std::vector<int32_t> windows;  // as WeighElements wants them
 };
+
+// Where the elements begin that hold all that each vector of results is made of; -1 where they are too far apart.
+template <typename W>
+std::vector<int32_t> WindowsOf(const ElementTaps<W>& spread, int64_t line) {
+  const int64_t lanes = VectorElements<W>();
+  std::vector<int32_t> windows;
+  for (int64_t i = 0; i + lanes <= spread.n; i += lanes) {
+    int64_t least = line, most = 0;
+    for (int64_t k = 0; k < spread.taps; ++k) {
+      const auto begin = spread.places.begin() + k * spread.n + i;
+      const auto [low, high] = std::minmax_element(begin, begin + lanes);
+      least = std::min<int64_t>(least, *low);
+      most = std::max<int64_t>(most, *high);
+    }
+    least = std::min(least, line - lanes);  // nothing is read behind the line
+    windows.push_back(least >= 0 && most < least + lanes ? static_cast<int32_t>(least) : -1);
+  }
+  return windows;
+}
 
 template <typename W>
 ElementTaps<W> SpreadOver(const AxisTaps<W>& axis, int64_t inner, int64_t zero) {
-  ElementTaps<W> spread{0, axis.out() * inner, {}, {}};
+  ElementTaps<W> spread{0, axis.out() * inner, {}, {}, {}};
   for (int64_t o = 0; o < axis.out(); ++o) spread.taps = std::max(spread.taps, axis.count(o));
   spread.places.assign(static_cast<size_t>(spread.taps * spread.n), static_cast<int32_t>(zero));
   spread.weights.assign(spread.places.size(), 0);
@@ -78,25 +99,28 @@ ElementTaps<W> SpreadOver(const AxisTaps<W>& axis, int64_t inner, int64_t zero) 
       }
     }
   }
+  spread.windows = WindowsOf(spread, zero + 1);
   return spread;
 }
 
 // One pass over the tensor, or two at once.
 template <typename W>
 struct Stage {
-  Walk<2> outer;        // offsets in source and result
-  AxisTaps<W> rows;     // offsets in the source
-  int64_t rows_to = 0;  // stride in the result
+  Walk<2> outer;          // offsets in source and result
+  AxisTaps<W> rows;       // offsets in the source
+  int64_t rows_from = 0;  // stride in the source
+  int64_t rows_to = 0;    // stride in the result
   bool has_along = false;
   AxisTaps<W> along;  // offsets in a line: the `along_in` elements of `inner` each without gaps
   int64_t along_in = 1, along_from = 0, along_to = 0;
   int64_t inner = 1;      // elements that lie together
   ElementTaps<W> spread;  // where inner is small
+  int64_t held = 0;       // rows of the source that are made along themselves before they are weighed; 0: weighed first
 
   int64_t line() const { return along_in * inner; }
   int64_t result() const { return has_along ? along.out() * inner : inner; }
   uint64_t scratch() const {  // of a part, in elements
-    return has_along ? static_cast<uint64_t>(line() + 1 + result()) : 0;
+    return has_along ? static_cast<uint64_t>(line() + 1 + std::max<int64_t>(held, 1) * result()) : 0;
   }
 };
 
@@ -155,7 +179,7 @@ void MakeAlong(const Stage<W>& s, const W* line, W* sums, To* y, W outside) {
   }
   if (s.spread.n > 0) {
     const ElementTaps<W>& e = s.spread;
-    WeighElements(ElementsCall<W>{line, e.places.data(), e.weights.data(), e.taps, e.n, sums});
+    WeighElements(ElementsCall<W>{line, e.places.data(), e.weights.data(), e.windows.data(), e.taps, e.n, sums});
   } else {
     for (int64_t o = 0; o < s.along.out(); ++o) WeighRow(s.along, o, line, s.inner, sums + o * s.inner);
   }
@@ -164,6 +188,67 @@ void MakeAlong(const Stage<W>& s, const W* line, W* sums, To* y, W outside) {
   }
   if (together) return StoreRow(sums, y, s.result());
   for (int64_t o = 0; o < s.along.out(); ++o) StoreRow(sums + o * s.inner, y + o * s.along_to, s.inner);
+}
+
+// Rows of the source made along themselves, the last `held` of them: neighbours in the result share them.
+class AlongRows {
+ public:
+  // `line` and what follows it: the part's scratch.
+  AlongRows(const Stage<float>& s, float* line) : s_(s), line_(line), rows_(line + s.line() + 1) {}
+
+  // Row o of the result of which the source begins at x.
+  void MakeRow(int64_t o, const float* x, float* y) {
+    if (x != source_) known_.fill(-1);
+    source_ = x;
+    const int64_t taps = s_.rows.count(o);
+    const auto first = static_cast<size_t>(s_.rows.first[static_cast<size_t>(o)]);
+    std::array<int64_t, kMostRowsHeld> places;
+    for (int64_t k = 0; k < taps; ++k)
+      places[static_cast<size_t>(k)] = Hold(s_.rows.offsets[first + static_cast<size_t>(k)]);
+    WeighRows(RowsCall<float, float>{rows_, places.data(), s_.rows.weights.data() + first, taps, s_.result(), y});
+  }
+
+ private:
+  // Where the row is whose elements begin there in the source.
+  int64_t Hold(int64_t offset) {
+    const int64_t slot = offset / s_.rows_from % s_.held;
+    int64_t& known = known_[static_cast<size_t>(slot)];
+    float* row = rows_ + slot * s_.result();
+    if (known != offset) {
+      known = offset;
+      if (s_.along_from == s_.inner) {
+        std::copy_n(source_ + offset, s_.line(), line_);
+      } else {
+        for (int64_t i = 0; i < s_.along_in; ++i) {
+          std::copy_n(source_ + offset + i * s_.along_from, s_.inner, line_ + i * s_.inner);
+        }
+      }
+      line_[s_.line()] = 0;
+      MakeAlong(s_, line_, row, row, 0.0F);
+    }
+    return slot * s_.result();
+  }
+
+  const Stage<float>& s_;
+  float *line_, *rows_;
+  const float* source_ = nullptr;
+  std::array<int64_t, kMostRowsHeld> known_{};  // what each slot holds: offsets in the source
+};
+
+// How many rows of the source to hold made along themselves; 0 where rows do not become more, where that would not give
+// the same result, or where rows of the result are made of rows far apart.
+int64_t RowsToHold(const Stage<float>& s, int64_t rows_in) {
+  const auto any = [](const std::vector<bool>& outside) { return std::ranges::find(outside, true) != outside.end(); };
+  if (!s.has_along || s.along_to != s.inner || s.rows.out() <= rows_in || any(s.rows.outside) || any(s.along.outside))
+    return 0;
+  int64_t held = 1;
+  for (int64_t o = 0; o < s.rows.out(); ++o) {
+    const auto begin = s.rows.offsets.begin() + s.rows.first[static_cast<size_t>(o)];
+    const auto [least, most] = std::minmax_element(begin, begin + s.rows.count(o));
+    held = std::max(held, (*most - *least) / s.rows_from + 1);
+    if (s.rows.count(o) > static_cast<int64_t>(kMostRowsHeld)) return 0;
+  }
+  return held <= static_cast<int64_t>(kMostRowsHeld) ? held : 0;
 }
 
 template <typename From, typename To, typename W>
@@ -175,6 +260,16 @@ void RunStage(const Stage<W>& s, const From* x, To* y, W outside, W* scratch, Te
   const int64_t most = (team == nullptr ? 1 : team->width()) * kPartsEach;
   ParallelParts(team, items, work * 0.2 + 10, most, [&](int64_t part, int64_t begin, int64_t end) {
     W* line = scratch + part * static_cast<int64_t>(s.scratch());
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float>) {
+      if (s.held > 0) {
+        AlongRows held(s, line);
+        for (int64_t item = begin; item < end; ++item) {
+          const Walk<2>::Offsets at = s.outer.At(item / rows);
+          held.MakeRow(item % rows, x + at[0], y + at[1] + item % rows * s.rows_to);
+        }
+        return;
+      }
+    }
     for (int64_t item = begin; item < end; ++item) {
       const Walk<2>::Offsets at = s.outer.At(item / rows);
       To* to = y + at[1] + item % rows * s.rows_to;
@@ -207,7 +302,10 @@ Stage<W> MakeStage(const ResizeNode& node, std::span<const ResizedMemoryDim> dim
     if (d != row && d != along) s.outer.Push(dims[d].axis.in, {dims[d].from, dims[d].to});
   }
   s.rows = row != kNoDim ? TapsOf<W>(node, dims[row].axis, dims[row].from) : OneTap<W>();
-  if (row != kNoDim) s.rows_to = dims[row].to;
+  if (row != kNoDim) {
+    s.rows_from = dims[row].from;
+    s.rows_to = dims[row].to;
+  }
   if (!s.has_along) return s;
   const ResizedMemoryDim& dim = dims[along];
   s.along = TapsOf<W>(node, dim.axis, s.inner);
@@ -215,6 +313,7 @@ Stage<W> MakeStage(const ResizeNode& node, std::span<const ResizedMemoryDim> dim
   s.along_from = dim.from;
   s.along_to = dim.to;
   if (s.inner < kWide) s.spread = SpreadOver(s.along, s.inner, s.line());
+  if constexpr (std::is_same_v<W, float>) s.held = row == kNoDim ? 0 : RowsToHold(s, dims[row].axis.in);
   return s;
 }
 
