@@ -50,7 +50,40 @@ TEST_CASE("HostArrangement, WhateverBroadcastsToAnImageIsReadInItsOrder", "[host
 
 TEST_CASE("HostArrangement, ResultsLargerThanTheirImagesBroadcastThem", "[host]") {
   CHECK(CheckBehindConvolution(1, "input o float32[2,48,5,7]\ny = Add(o, c)\noutput y\n").count("blocked") == 1);
-  CHECK(CheckBehindConvolution(16, "input o float32[4,1,1,1,1]\ny = Add(o, c)\noutput y\n") == Layouts{"abcde"});
+  CHECK(CheckBehindConvolution(16, "input o float32[4,1,1,1,1]\ny = Add(o, c)\noutput y\n") ==
+        Layouts{"abcde", "acdeb"});
+}
+
+// Blocks of an operand with fewer dims would be of another dim than the result's.
+TEST_CASE("HostArrangement, ImagesOfFewerDimsLieInNoBlocks", "[host]") {
+  const std::string text =
+      "input x float32[2,3,48,7]\nconst k float32[32,3,1,1] random 9\nc = Conv(x, k)\ninput o float32[32,48,7]\n"
+      "y = Add(c, o)\noutput y\n";
+  const Graph graph = TypedText(text);
+  CHECK(CheckGroup(graph, {NodeId(1U)}, SeededInputs(graph)) == Layouts{"abcd", "acdb"});
+}
+
+TEST_CASE("HostArrangement, NodesBetweenConvolutionsOfVolumesTakeTheirLayouts", "[host]") {
+  const auto check = [](int64_t channels, const std::string& rest) {
+    const std::string n = std::to_string(channels);
+    const Graph graph =
+        TypedText("input x float32[2,3,2,5,7]\nconst k float32[" + n + ",3,1,1,1] random 9\nc = Conv(x, k)\n" + rest);
+    std::vector<NodeId> nodes;
+    for (uint32_t node = 1; node < graph.nodes().size(); ++node) nodes.emplace_back(node);
+    Layouts layouts;
+    for (const std::string& layout : CheckGroup(graph, nodes, SeededInputs(graph))) {
+      layouts.insert(layout.starts_with("aBcde") ? "blocked" : layout);
+    }
+    return layouts;
+  };
+  const std::string nodes = "a = Sigmoid(c)\nb = Mul(a, c)\ny = Add(b, c)\noutput y\n";
+  CHECK(check(32, nodes) == Layouts{"abcde", "acdeb", "blocked"});
+  CHECK(check(35, nodes) == Layouts{"abcde", "acdeb"});
+  CHECK(check(32, "input o float32[2,32,1,1,1]\na = Mul(c, o)\ny = LeakyRelu(a)\noutput y\n") ==
+        Layouts{"abcde", "acdeb", "blocked"});
+  CHECK(check(12, "input o float32[2,5,2,5,7]\ny = Concat(c, o) axis=1\noutput y\n") == Layouts{"abcde", "acdeb"});
+  CHECK(check(12, "const p int64[10] ints 0 1 2 3 0 0 2 1 0 1\ny = Pad(c, p)\noutput y\n") ==
+        Layouts{"abcde", "acdeb"});
 }
 
 TEST_CASE("HostArrangement, OtherTypesTakeTheLayoutsToo", "[host]") {

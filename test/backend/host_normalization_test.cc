@@ -76,6 +76,73 @@ TEST_CASE("HostNormalization, GroupsAndInstancesEqualTheReference", "[host]") {
   }
 }
 
+// As convolutions make images: behind one, candidates take channels side by side, and in blocks where these are full.
+std::string NormalizedImage(const std::string& dims, int64_t channels, const std::string& node) {
+  const std::string n = std::to_string(channels);
+  return "input x float32" + dims + "\nconst k float32[" + n + ",2" + (dims == "[2,2,150]" ? ",1" : ",1,1") +
+         "] random 9\nc = Conv(x, k)\ninput s float32[" + n + "]\ninput b float32[" + n + "]\ny = " + node +
+         "\noutput y\n";
+}
+
+TEST_CASE("HostNormalization, ChannelsSideBySideEqualTheReference", "[host]") {
+  const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
+  const Platform platform = MakeTestPlatform(4, false);
+  const NodeId node(1U);
+  for (const char* dims : {"[2,2,5,7]", "[1,2,61,70]", "[3,2,1,1]", "[2,2,150]"}) {
+    for (const int64_t channels : {4, 32, 36, 160}) {
+      for (const char* op : {"InstanceNormalization(c, s, b)", "GroupNormalization(c, s, b) num_groups=1",
+                             "GroupNormalization(c, s, b) num_groups=4 epsilon=0.1"}) {
+        const Graph graph = TypedText(NormalizedImage(dims, channels, op));
+        INFO(dims << ", " << channels << ", " << op);
+        std::map<ValueId, Tensor> values;
+        REQUIRE(RunGraph(graph, platform, *reference, SeededInputs(graph), 1, &values).ok());
+        const std::vector<Tensor> inputs = SeededInputs(graph);
+        const std::vector<Tensor> own = {values.at(graph.node(node).inputs[0]), inputs[1], inputs[2]};
+        std::set<std::string> layouts;
+        for (const Candidate& candidate : host->CandidatesFor(graph, platform, {&node, 1}, Precision())) {
+          layouts.insert(ToString(candidate.out[0].layout));
+          INFO(ToString(candidate.out[0].layout));
+          const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+          const auto dense = RunCandidate(graph, platform, *host, candidate, own, width);
+          REQUIRE(dense.ok());
+          const Tensor& expected = values.at(graph.node(node).outputs[0]);
+          CHECK(Difference((*dense)[0], expected, 1e-5) == "");
+          if (candidate.out[0].layout.is_row_major()) continue;  // slices of planes are not contiguous: refused
+          const auto slices = RunOnSlices(graph, platform, *host, candidate, own, width);
+          REQUIRE(slices.ok());
+          CHECK(Difference((*slices)[0], expected, 1e-5) == "");
+        }
+        CHECK(layouts.size() == (channels % 16 == 0 ? 3 : 2));
+      }
+    }
+  }
+}
+
+TEST_CASE("HostNormalization, ChannelsSideBySideFarFromZeroAndNotFiniteEqualTheReference", "[host]") {
+  const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
+  const Platform platform = MakeTestPlatform(2, false);
+  const NodeId node(0U);
+  const Graph graph = TypedText(
+      "input x float32[1,16,40,40]\ninput s float32[16]\ninput b float32[16]\n"
+      "y = InstanceNormalization(x, s, b)\noutput y\n");
+  for (const float odd : {0.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<Tensor> inputs = SeededInputs(graph);
+    std::vector<float> image(inputs[0].values<float>().begin(), inputs[0].values<float>().end());
+    for (float& x : image) x = x * 0.01F + 300;
+    if (odd != 0) image[5000] = odd;  // of the fourth channel
+    inputs[0] = Tensor::Float32(inputs[0].dims(), std::move(image));
+    const auto expected = RunGraph(graph, platform, *reference, inputs, 1, nullptr);
+    REQUIRE(expected.ok());
+    for (const Candidate& candidate : host->CandidatesFor(graph, platform, {&node, 1}, Precision())) {
+      INFO(odd << ", " << ToString(candidate.out[0].layout));
+      const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+      const auto result = RunCandidate(graph, platform, *host, candidate, inputs, width);
+      REQUIRE(result.ok());
+      CHECK(Difference((*result)[0], (*expected)[0], 2e-5) == "");
+    }
+  }
+}
+
 // The float32 sum of such rows has lost what makes the elements differ.
 TEST_CASE("HostNormalization, RowsFarFromZeroKeepTheirDigits", "[host]") {
   for (const float offset : {1e4F, -3e6F, 16777216.0F}) {

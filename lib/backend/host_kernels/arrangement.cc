@@ -26,6 +26,21 @@ bool MakesImages(const Graph& graph, std::span<const NodeId> nodes) {
   return !made.empty() && std::ranges::all_of(made, is_image) && std::ranges::any_of(read, is_image);
 }
 
+bool FillsBlocks(const Graph& graph, ValueId value) {
+  return !LayoutIn(Arrangement::kChannelsBlocked, *graph.value(value).type.static_dims()).blocks.empty();
+}
+
+// Blocks of an image with another number of dims than the results would be of another dim than theirs.
+bool ShareBlocks(const Graph& graph, std::span<const NodeId> nodes) {
+  const std::vector<ValueId> made = GroupOutputs(graph, nodes);
+  const auto rank = [&](ValueId value) { return graph.value(value).type.dims.size(); };
+  const auto fits = [&](ValueId value) {
+    return !IsImage(graph, value) || rank(value) == rank(made[0]) || !FillsBlocks(graph, value);
+  };
+  return std::ranges::all_of(made, [&](ValueId value) { return FillsBlocks(graph, value) && fits(value); }) &&
+         std::ranges::all_of(GroupInputs(graph, nodes), fits);
+}
+
 int64_t BlockOf(const TensorLayout& tensor, size_t dim) {
   const auto& blocks = tensor.layout.blocks;
   return !blocks.empty() && blocks[0].dim == dim ? blocks[0].size : 1;
@@ -43,11 +58,9 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
   if (!elementwise && (row == nullptr || !row->any_order)) return arrangements;
   if (!MakesImages(graph, nodes)) return arrangements;
   arrangements.push_back(Arrangement::kChannelsLast);
-  const std::vector<ValueId> made = GroupOutputs(graph, nodes);
-  const auto fills_blocks = [&](ValueId value) {
-    return !LayoutIn(Arrangement::kChannelsBlocked, *graph.value(value).type.static_dims()).blocks.empty();
-  };
-  if (elementwise && std::ranges::all_of(made, fills_blocks)) arrangements.push_back(Arrangement::kChannelsBlocked);
+  if ((elementwise || row->in_blocks) && ShareBlocks(graph, nodes)) {
+    arrangements.push_back(Arrangement::kChannelsBlocked);
+  }
   return arrangements;
 }
 

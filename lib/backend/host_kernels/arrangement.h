@@ -12,8 +12,8 @@
 
 namespace pt::host {
 
-// Images are tensors of four dims, or of three: images of one row.
-constexpr bool IsImageRank(size_t rank) { return rank == 3 || rank == 4; }
+// Images are tensors of four dims, of three (images of one row) or of five (volumes).
+constexpr bool IsImageRank(size_t rank) { return rank >= 3 && rank <= 5; }
 
 // Of images; all other tensors are row-major.
 enum class Arrangement : uint8_t { kRowMajor, kChannelsLast, kChannelsBlocked };

@@ -93,6 +93,7 @@ struct HostRow {
   std::string_view op;
   Result<HostRoutine> (*make)(const HostSite&);
   bool any_order = false;  // of the dims of its tensors in memory; otherwise they are row-major
+  bool in_blocks = false;  // also of images in full blocks of channels
 };
 
 // The row of a node; null when no table has one.
@@ -106,6 +107,7 @@ std::span<const HostRow> PadOperators();
 std::span<const HostRow> GatherOperators();
 std::span<const HostRow> ArgReductionOperators();
 std::span<const HostRow> NormalizationOperators();
+std::span<const HostRow> PlaneNormalizationOperators();
 std::span<const HostRow> ScatterOperators();
 std::span<const HostRow> AttentionOperators();
 std::span<const HostRow> ElementIndexOperators();

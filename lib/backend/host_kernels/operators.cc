@@ -11,6 +11,7 @@ const HostRow* FindOperator(const Node& node) {
                            GatherOperators(),
                            ArgReductionOperators(),
                            NormalizationOperators(),
+                           PlaneNormalizationOperators(),
                            ScatterOperators(),
                            AttentionOperators(),
                            ElementIndexOperators(),

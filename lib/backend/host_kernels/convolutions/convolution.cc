@@ -23,11 +23,15 @@ constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwi
                             ConvolutionKind{FitsGrouped, ArrangementsOfGrouped, MakeGrouped},
                             ConvolutionKind{FitsFewFilters, ArrangementsOfFewFilters, MakeFewFilters}};
 
+// Of images and of images of one row.
+constexpr bool IsRankOfKernels(size_t rank) { return rank == 3 || rank == 4; }
+
 // nullopt where the node is no convolution with constant filters.
 std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
   if (!node.domain.empty() || node.op != "Conv") return std::nullopt;
   const auto& filters = graph.value(node.inputs[1]).constant;
-  if (!filters || filters->type() != DataType::kFloat32 || !IsImageRank(filters->dims().size())) return std::nullopt;
+  if (!filters || filters->type() != DataType::kFloat32 || !IsRankOfKernels(filters->dims().size()))
+    return std::nullopt;
   const std::vector<int64_t>& dims = filters->dims();
   const int64_t groups = ReadConvolutionGroups(node);
   if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
@@ -51,7 +55,7 @@ size_t PlaceOf(const HostSite& site, ValueId value) {
 }
 
 Result<Images> ReadImages(const HostSite& site, const HostOperand& operand, size_t place, DataType stored) {
-  if (!site.is_float32(operand) || operand.type() != stored || !IsImageRank(operand.dims().size()) ||
+  if (!site.is_float32(operand) || operand.type() != stored || !IsRankOfKernels(operand.dims().size()) ||
       operand.count() == 0)
     return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();

@@ -1,5 +1,5 @@
-// Layer, RMS, group and instance normalisation, Softmax and LogSoftmax of float32, where the normalised dims are
-// contiguous. Rows may be stored as bfloat16.
+// Layer and RMS normalisation, Softmax and LogSoftmax of float32, where the normalised dims are contiguous. Rows may be
+// stored as bfloat16.
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/bfloat16.h"
 #include "lib/backend/host_kernels/kernels/rows.h"
@@ -141,80 +141,7 @@ Result<HostRoutine> SoftmaxRows(const HostSite& site) {
   return RoutineOf(site, std::move(rows));
 }
 
-// Channels of each batch entry, some at a time, normalised together; scale and bias of each channel.
-struct Groups {
-  Walk<2> entries;       // batch entries: offsets in the input and the output
-  int64_t channels = 1;  // of one entry
-  int64_t together = 1;  // channels of a group
-  int64_t plane = 1;     // elements of a channel
-  float epsilon = 0;
-  RowFunction moments = nullptr, centre = nullptr;
-};
-
-void NormalizeGroup(const Groups& g, const float* x, float* y, const float* scale, const float* bias) {
-  RowMoments moments;
-  g.moments({.x = x, .n = g.together * g.plane, .epsilon = g.epsilon, .moments = &moments});
-  for (int64_t c = 0; c < g.together; ++c) {
-    g.centre({.x = x + c * g.plane,
-              .y = y + c * g.plane,
-              .n = g.plane,
-              .scale = scale + c,
-              .bias = bias + c,
-              .one_scale = true,
-              .moments = &moments});
-  }
-}
-
-HostRoutine RoutineOf(Groups groups) {
-  HostRoutine routine;
-  routine.in_place = {0};
-  routine.run = [g = std::move(groups)](const HostCall& run) -> Status {
-    if (g.entries.count * g.channels * g.plane == 0) return {};
-    const int64_t groups_each = g.channels / g.together, elements = g.together * g.plane;
-    const auto *x = run.input<float>(0), *scale = run.input<float>(1), *bias = run.input<float>(2);
-    auto* y = run.output<float>(0);
-    ParallelRanges(run.team, g.entries.count * groups_each, static_cast<double>(elements) * 0.4 + 20,
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) {
-                       const Walk<2>::Offsets at = g.entries.At(i / groups_each);
-                       const int64_t first = i % groups_each * g.together, from = first * g.plane;
-                       NormalizeGroup(g, x + at[0] + from, y + at[1] + from, scale + first, bias + first);
-                     }
-                   });
-    return {};
-  };
-  return routine;
-}
-
-Result<HostRoutine> NormalizeGroups(const HostSite& site, int64_t count) {
-  PT_CHECK_OK(site.NeedInputs(3, 3));
-  const HostOperand& x = site.in[0];
-  if (x.rank() < 3) return site.Unsupported("its input is not of planes");
-  if (!HasFloat32Statistics(site.node())) return site.Unsupported("its statistics are not float32");
-  Groups groups;
-  groups.channels = x.dims()[1];
-  if (count < 1 || groups.channels % count != 0) return site.Unsupported("its groups do not divide the channels");
-  const std::span<const int64_t> channels = std::span(x.dims()).subspan(1, 1);
-  for (size_t i = 1; i < 3; ++i) PT_CHECK_OK(NeedRowOf(site, i, channels));
-  PT_ASSIGN(const Rows rows, RowsOf(site, 1, x.dims().size()));
-  if (rows.short_in || rows.short_out) return site.Unsupported("its planes are stored as bfloat16");
-  groups.entries = rows.outer;
-  groups.together = groups.channels / count;
-  groups.plane = groups.channels == 0 ? 0 : rows.row / groups.channels;
-  groups.epsilon = ReadEpsilon(site.node());
-  groups.moments = FindRowFunction(RowKind::kMoments);
-  groups.centre = FindRowFunction(RowKind::kCentre);
-  return RoutineOf(std::move(groups));
-}
-
-Result<HostRoutine> GroupNormalization(const HostSite& site) { return NormalizeGroups(site, ReadGroups(site.node())); }
-Result<HostRoutine> InstanceNormalization(const HostSite& site) {
-  return NormalizeGroups(site, site.has(0) && site.in[0].rank() > 1 ? site.in[0].dims()[1] : 0);
-}
-
 constexpr std::array kNormalizationOperators = {
-    HostRow{"GroupNormalization", GroupNormalization},
-    HostRow{"InstanceNormalization", InstanceNormalization},
     HostRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
     HostRow{"LogSoftmax", SoftmaxRows<RowKind::kLogSoftmax>},
     HostRow{"RMSNormalization", NormalizeRows<RowKind::kNormalizeRms>},
