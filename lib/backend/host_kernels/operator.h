@@ -118,6 +118,7 @@ std::span<const HostRow> TopKOperators();
 std::span<const HostRow> RotaryEmbeddingOperators();
 std::span<const HostRow> LpNormalizationOperators();
 std::span<const HostRow> GridSampleOperators();
+std::span<const HostRow> DeformableConvolutionOperators();
 std::span<const HostRow> ResizeOperators();
 std::span<const HostRow> RoiAlignOperators();
 std::span<const HostRow> ViewOperators();

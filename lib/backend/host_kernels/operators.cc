@@ -22,6 +22,7 @@ const HostRow* FindOperator(const Node& node) {
                            RotaryEmbeddingOperators(),
                            LpNormalizationOperators(),
                            GridSampleOperators(),
+                           DeformableConvolutionOperators(),
                            ResizeOperators(),
                            RoiAlignOperators(),
                            ViewOperators(),

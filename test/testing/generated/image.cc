@@ -82,6 +82,45 @@ void DrawRoiAlign(Drawing& d) {
   d.Node("RoiAlign", {x, d.Constant(kFloat, {regions, 4}, FloatsText(corners)), d.List(batch)}, attributes);
 }
 
+int64_t DivisorOf(Drawing& d, int64_t count) {
+  Dims divisors;
+  for (int64_t k = 1; k <= count; ++k) {
+    if (count % k == 0) divisors.push_back(k);
+  }
+  return d.OneOf(divisors);
+}
+
+void DrawDeformConv(Drawing& d) {
+  const DrawnOperand x = d.Image(2);
+  if (IsEmpty(x)) return;
+  const int64_t channels = x->dims[1], kernel = d.Between(1, 3), stride = d.Between(1, 2), pad = d.Between(0, 1);
+  const int64_t groups = DivisorOf(d, channels), offset_groups = DivisorOf(d, channels);
+  const int64_t filters = groups * d.Between(1, 3), fields = offset_groups * kernel * kernel;
+  Dims out = {x->dims[0], 0};
+  for (size_t i = 2; i < 4; ++i) {
+    const int64_t room = x->dims[i] + 2 * pad - kernel;
+    if (room < 0) return;
+    out.push_back(room / stride + 1);
+  }
+  const auto field = [&](int64_t count) {
+    out[1] = count;
+    return d.Node("Tanh", {d.Input(kFloat, out)});
+  };
+  std::vector<DrawnOperand> operands = {x, d.Constant(kFloat, {filters, channels / groups, kernel, kernel}),
+                                        field(2 * fields)};
+  const bool masked = d.Chance(0.5);
+  if (d.Chance(0.5)) {
+    operands.push_back(d.Constant(kFloat, {filters}));
+  } else if (masked) {
+    operands.push_back(Drawing::LeftOut());
+  }
+  if (masked) operands.push_back(field(fields));
+  Attributes attributes;
+  attributes.Ints("strides", {stride, stride}).Ints("pads", {pad, pad, pad, pad});
+  attributes.Int("group", groups).Int("offset_group", offset_groups);
+  d.Node("DeformConv", operands, attributes);
+}
+
 void DrawMaxRoiPool(Drawing& d) {
   const DrawnOperand x = d.Image(2);
   if (IsEmpty(x)) return;
@@ -107,6 +146,7 @@ DrawnFamily ImageFamily() {
            {"Resize", DrawResize},
            {"GridSample", DrawGridSample},
            {"RoiAlign", DrawRoiAlign},
+           {"DeformConv", DrawDeformConv},
            {"MaxRoiPool", DrawMaxRoiPool}},
           2};
 }
