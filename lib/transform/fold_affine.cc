@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/transform/edit.h"
+#include "lib/transform/normalisation_parts.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/graph/operators/normalizations.h"
@@ -44,15 +44,6 @@ std::optional<Affine> AffineOfNormalization(const Graph& graph, const Node& node
                            factor * static_cast<double>(mean->values<float>()[c]));
   }
   return affine;
-}
-
-// The constant has one number for each index of the second of `rank` dims, or one for all.
-bool IsByChannel(const Tensor& constant, size_t rank, size_t channels) {
-  const std::vector<int64_t>& dims = constant.dims();
-  if (dims.size() > rank) return false;
-  if (constant.element_count() == 1) return true;
-  return static_cast<size_t>(constant.element_count()) == channels && dims.size() + 1 >= rank &&
-         static_cast<size_t>(dims[dims.size() + 1 - rank]) == channels;
 }
 
 std::optional<Affine> AffineOfAdd(const Graph& graph, const Node& node, ValueId product, size_t channels) {

@@ -8,12 +8,13 @@
 namespace pt {
 namespace {
 
-// The indices before an Expand has repeated them, where they have one element but along the axis; invalid elsewhere.
-// The repeated ones are as large as the data but along the axis.
+// The indices before an Expand or Tile has repeated them, where they have one element but along the axis; invalid
+// elsewhere. The repeated ones are as large as the data but along the axis.
 ValueId IndicesAlong(const Graph& graph, const Node& node, size_t axis) {
   const ValueId expanded = node.inputs[1];
   const NodeId producer = graph.value(expanded).producer;
-  if (!producer.valid() || !IsOp(graph.node(producer), "Expand")) return ValueId();
+  if (!producer.valid()) return ValueId();
+  if (!IsOp(graph.node(producer), "Expand") && !IsOp(graph.node(producer), "Tile")) return ValueId();
   const ValueId indices = graph.node(producer).inputs[0];
   const auto few = graph.value(indices).type.static_dims(), all = graph.value(expanded).type.static_dims();
   const auto data = graph.value(node.inputs[0]).type.static_dims();

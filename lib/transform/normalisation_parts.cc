@@ -52,4 +52,12 @@ Tensor NormalisedParameter(const Graph& graph, ValueId value, const std::vector<
   return Tensor::Float32(dims, std::vector<float>(static_cast<size_t>(count), fill));
 }
 
+bool IsByChannel(const Tensor& constant, size_t rank, size_t channels) {
+  const std::vector<int64_t>& dims = constant.dims();
+  if (dims.size() > rank) return false;
+  if (constant.element_count() == 1) return true;
+  return static_cast<size_t>(constant.element_count()) == channels && dims.size() + 1 >= rank &&
+         static_cast<size_t>(dims[dims.size() + 1 - rank]) == channels;
+}
+
 }  // namespace pt

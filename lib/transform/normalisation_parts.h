@@ -23,6 +23,8 @@ std::optional<std::vector<int64_t>> TrailingDims(const Graph& graph, const Node&
 bool HasTrailingDims(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, size_t rank);
 // That constant under these dims themselves; invalid: `fill` everywhere.
 Tensor NormalisedParameter(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, float fill);
+// Whether a constant has one number for each index of the second of `rank` dims, or one for all.
+bool IsByChannel(const Tensor& constant, size_t rank, size_t channels);
 
 // Names `node` after the node `last`, gives it that one's results and the source of all, and puts it in their place.
 template <typename Nodes>

@@ -13,12 +13,14 @@ Result<std::optional<Graph>> SplitDequantisation(const Graph& graph, const PassC
 Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> TurnFlattenedImages(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RollLstmCells(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldAffine(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldBorders(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> TurnTransposedConvolutions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseRmsNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> RecogniseGroupNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ExpandEinsum(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);

@@ -16,6 +16,8 @@ constexpr Pass kPasses[] = {
     {"fold-constants", "computes once what depends on constants and static shapes only", FoldConstants},
     {"remove-no-ops", "drops nodes that return their input: Identity, Dropout, Cast to the same type, …", RemoveNoOps},
     {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},
+    {"turn-flattened-images", "moves an image's channels last before it is flattened, and first behind the reverse",
+     TurnFlattenedImages},
     // Behind the removal of no-ops: a Dropout left in place would keep its border of Casts.
     {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
      WidenSmallFloats},
@@ -31,6 +33,8 @@ constexpr Pass kPasses[] = {
      RecogniseLayerNormalization},
     {"recognise-rms-normalization", "makes one RMSNormalization of the nodes it was spelled out in",
      RecogniseRmsNormalization},
+    {"recognise-group-normalization", "makes one GroupNormalization of the nodes it was spelled out in",
+     RecogniseGroupNormalization},
     // Behind widen-small-floats, which knows Einsum and would widen each part by itself.
     {"expand-einsum", "makes of an Einsum the sums, transpositions and products that it stands for", ExpandEinsum},
     {"gather-whole-rows", "makes Gather and ScatterND of GatherElements and ScatterElements of whole rows",

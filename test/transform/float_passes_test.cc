@@ -131,6 +131,44 @@ TEST_CASE("RecogniseRmsNormalization, EverySpellingIsOneNode", "[transform]") {
             .size() > 1);
 }
 
+TEST_CASE("RecogniseGroupNormalization, WhatExportersWriteIsOneNode", "[transform]") {
+  constexpr std::string_view kStart =
+      "input x float32[2,6,4,5]\nconst to int64[3] ints 0 3 -1\nconst back int64[4] ints 2 6 4 5\n"
+      "const one float32[3] value 1\nconst none float32[3] value 0\nconst s float32[3] random 1\n"
+      "const t float32[3] random 2\nconst w float32[6,1,1] random 3\nconst v float32[1,6,1,1] random 4\n";
+  const std::string middle = "n = InstanceNormalization(g, s, t) epsilon=0.01\nr = Reshape(n, back)\n";
+  const std::string begin = std::string(kStart) + "g = Reshape(x, to)\n";
+  for (const auto& [rest, ops] : std::vector<std::pair<std::string, Ops>>{
+           {"m = Mul(r, w)\ny = Add(m, v)\noutput y\n", {"GroupNormalization"}},
+           {"m = Mul(w, r)\ny = Add(v, m)\noutput y\n", {"GroupNormalization"}},
+           {"y = Add(r, v)\noutput y\n", {"GroupNormalization"}},
+           {"y = Relu(r)\noutput y\n", {"GroupNormalization", "Relu"}},
+           {"m = Mul(r, w)\ny = Mul(m, r)\noutput y\n", {"GroupNormalization", "Mul", "Mul"}}}) {
+    INFO(rest);
+    CHECK(OperatorsAfter(begin + middle + rest) == ops);
+  }
+  CHECK(OperatorsAfter(begin +
+                       "n = InstanceNormalization(g, one, none)\nr = Reshape(n, back)\ny = Relu(r)\noutput y\n") ==
+        Ops{"GroupNormalization", "Relu"});
+}
+
+TEST_CASE("RecogniseGroupNormalization, WhatIsReadElsewhereOrIsOtherDimsStaysBehind", "[transform]") {
+  const std::string start =
+      "input x float32[2,6,4,5]\nconst s float32[3] random 1\nconst t float32[3] random 2\n"
+      "const to int64[3] ints 0 3 -1\nconst back int64[4] ints 2 6 4 5\nconst other int64[4] ints 2 6 5 4\n"
+      "g = Reshape(x, to)\nn = InstanceNormalization(g, s, t)\n";
+  for (const char* rest : {"y = Reshape(n, other)\noutput y\n", "y = Reshape(n, back)\noutput y\noutput n\n",
+                           "y = Reshape(n, back)\noutput y\noutput g\n", "y = Relu(n)\noutput y\n"}) {
+    INFO(rest);
+    const Ops ops = OperatorsAfter(start + rest);
+    CHECK(std::ranges::find(ops, "InstanceNormalization") != ops.end());
+  }
+  // One number for each column is none for a channel.
+  const Ops ops =
+      OperatorsAfter(start + "const w float32[5] random 3\nr = Reshape(n, back)\ny = Mul(r, w)\noutput y\n");
+  CHECK(ops == Ops{"GroupNormalization", "Mul"});
+}
+
 TEST_CASE("RecogniseLayerNormalization, SeveralTrailingDimsAndWhatDoesNotFitStaysBehind", "[transform]") {
   CHECK(OperatorsAfter(R"(
 input x float32[2,3,4]

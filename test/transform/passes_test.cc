@@ -72,6 +72,52 @@ TEST_CASE("MergeViews, OppositeTransposesCancel", "[transform]") {
                        "Relu(b)\noutput y\n") == Ops{"Transpose", "Relu"});
 }
 
+// What is left of the shapes of the values between input and output.
+std::string ShapesBetween(const std::string& text) {
+  const Graph graph = Simplified(Parsed(text));
+  std::string shapes;
+  for (const Node& node : graph.nodes()) {
+    shapes += node.op + DimsText(*graph.value(node.outputs[0]).type.static_dims()) + " ";
+  }
+  return shapes;
+}
+
+TEST_CASE("TurnFlattenedImages, ChannelsGoLastBeforeTheImageIsFlattened", "[transform]") {
+  const std::string image =
+      "input a float32[2,3,4,5]\nx = Relu(a)\nconst to int64[3] ints 2 3 20\nf = Reshape(x, to)\n";
+  CHECK(ShapesBetween(image + "y = Transpose(f) perm=[0,2,1]\noutput y\n") ==
+        "Relu[2,3,4,5] Transpose[2,4,5,3] Reshape[2,20,3] ");
+  CHECK(ShapesBetween(image + "y = Transpose(f) perm=[2,0,1]\noutput y\n") ==
+        "Relu[2,3,4,5] Transpose[4,5,2,3] Reshape[20,2,3] ");
+  CHECK(ShapesBetween("input a float32[2,3,4,5,2]\nx = Relu(a)\nconst to int64[3] ints 2 3 40\nf = Reshape(x, to)\n"
+                      "y = Transpose(f) perm=[0,2,1]\noutput y\n") ==
+        "Relu[2,3,4,5,2] Transpose[2,4,5,2,3] Reshape[2,40,3] ");
+}
+
+TEST_CASE("TurnFlattenedImages, TokensBecomeAnImageBeforeTheirChannelsGoFirst", "[transform]") {
+  CHECK(ShapesBetween("input a float32[2,20,3]\nx = Relu(a)\nt = Transpose(x) perm=[0,2,1]\n"
+                      "const to int64[4] ints 2 3 4 5\nf = Reshape(t, to)\ny = Relu(f)\noutput y\n") ==
+        "Relu[2,20,3] Reshape[2,4,5,3] Transpose[2,3,4,5] Relu[2,3,4,5] ");
+  CHECK(ShapesBetween("input a float32[20,2,3]\nx = Relu(a)\nt = Transpose(x) perm=[1,2,0]\n"
+                      "const to int64[4] ints 2 3 4 5\nf = Reshape(t, to)\ny = Relu(f)\noutput y\n") ==
+        "Relu[20,2,3] Reshape[4,5,2,3] Transpose[2,3,4,5] Relu[2,3,4,5] ");
+}
+
+TEST_CASE("TurnFlattenedImages, OtherOrdersAndWhatIsReadElsewhereStay", "[transform]") {
+  const std::string image =
+      "input a float32[2,3,4,5]\nx = Relu(a)\nconst to int64[3] ints 2 3 20\nf = Reshape(x, to)\n";
+  const std::string kept = "Relu[2,3,4,5] Reshape[2,3,20] Transpose";
+  CHECK(ShapesBetween(image + "y = Transpose(f) perm=[1,0,2]\noutput y\n").starts_with(kept));
+  CHECK(ShapesBetween(image + "y = Transpose(f) perm=[0,2,1]\noutput y\noutput f\n").starts_with(kept));
+  // Dims that are made one otherwise, and sequences that are taken apart into heads.
+  CHECK(ShapesBetween("input a float32[2,3,4,5]\nx = Relu(a)\nconst to int64[3] ints 2 12 5\nf = Reshape(x, to)\n"
+                      "y = Transpose(f) perm=[0,2,1]\noutput y\n") ==
+        "Relu[2,3,4,5] Reshape[2,12,5] Transpose[2,5,12] ");
+  CHECK(ShapesBetween("input a float32[2,6,20]\ninput b float32[2,20,3,7]\nx = Relu(a)\nt = Transpose(x) perm=[0,2,1]\n"
+                      "const to int64[4] ints 2 20 2 3\nf = Reshape(t, to)\ny = MatMul(f, b)\noutput y\n") ==
+        "Relu[2,6,20] Transpose[2,20,6] Reshape[2,20,2,3] MatMul[2,20,2,7] ");
+}
+
 TEST_CASE("MergeViews, ChainOfReshapesIsOne", "[transform]") {
   CHECK(OperatorsAfter(R"(
 input x float32[2,3,4]

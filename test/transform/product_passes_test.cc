@@ -168,17 +168,20 @@ TEST_CASE("MoveQuantisation, PackedMatricesAreTurnedAsTheyAre", "[transform]") {
 // ---- whole rows ----
 
 TEST_CASE("GatherWholeRows, IndicesAlongTheAxisAloneTakeRows", "[transform]") {
-  const auto ops = [](const std::string& indices, const std::string& shape) {
+  const auto ops = [](const std::string& indices, const std::string& shape, const char* op = "Expand") {
     return OperatorsAfter(
         "input x float32[1,3,6,5]\ninput k float32[4]\nconst rows int64[4] ints 1 1 4 1\n"
         "const c int64" +
         indices + " ints 5 0 -1 2\nconst dims int64[4] ints " + shape +
-        "\nt = Cast(k) to=7\nr = Reshape(t, rows)\ni = Add(r, c)\nj = Expand(i, dims)\n"
+        "\nt = Cast(k) to=7\nr = Reshape(t, rows)\ni = Add(r, c)\nj = " + op +
+        "(i, dims)\n"
         "y = GatherElements(x, j) axis=2\noutput y\n");
   };
   const Ops whole = ops("[1,1,4,1]", "1 3 4 5");
   CHECK(std::ranges::find(whole, "Gather") != whole.end());
   CHECK(std::ranges::find(whole, "GatherElements") == whole.end());
+  const Ops tiled = ops("[1,1,4,1]", "1 3 1 5", "Tile");
+  CHECK(std::ranges::find(tiled, "GatherElements") == tiled.end());
   // Part of the rows.
   const Ops part = ops("[1,1,4,1]", "1 2 4 5");
   CHECK(std::ranges::find(part, "GatherElements") != part.end());
