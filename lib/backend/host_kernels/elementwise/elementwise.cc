@@ -122,6 +122,13 @@ Register Unary(Emitter& emitter, const Node& node) {
   return emitter.Apply(function, {x}, emitter.type(x));
 }
 
+Register Gelu(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
+  const Result<GeluForm> form = ReadGelu(node);
+  if (!form.ok()) return emitter.site().Unsupported(form.error().message);
+  return emitter.Apply(*form == GeluForm::kTanh ? Function::kGeluTanh : Function::kGelu, {x}, emitter.type(x));
+}
+
 Register LeakyRelu(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
   return emitter.Apply(Function::kLeakyRelu, {x}, emitter.type(x), ReadActivation(node).alpha);
@@ -221,6 +228,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Erf", Unary<Function::kErf>},
     ElementwiseRow{"Exp", Unary<Function::kExp>},
     ElementwiseRow{"Floor", Unary<Function::kFloor>},
+    ElementwiseRow{"Gelu", Gelu},
     ElementwiseRow{"Greater", Truth<Function::kGreater>},
     ElementwiseRow{"GreaterOrEqual", Truth<Function::kGreaterOrEqual>},
     ElementwiseRow{"HardSigmoid", HardSigmoid},

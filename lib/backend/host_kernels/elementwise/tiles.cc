@@ -78,6 +78,12 @@ PT_VECTOR_FUNCTION(VectorDivideBy, hn::Div(x, hn::Set(d, call.p)));
 PT_VECTOR_FUNCTION(VectorErf, vm::Erf(d, x));
 PT_VECTOR_FUNCTION(VectorExp, vm::Exp(d, x));
 PT_VECTOR_FUNCTION(VectorFloor, hn::Floor(x));
+PT_VECTOR_FUNCTION(VectorGelu, hn::Mul(hn::Mul(x, hn::Set(d, 0.5F)),
+                                       hn::Add(vm::Erf(d, hn::Mul(x, hn::Set(d, 0.70710678F))), hn::Set(d, 1.0F))));
+// (1 + tanh(u)) / 2 as a sigmoid of 2u, which loses nothing where it is small.
+PT_VECTOR_FUNCTION(VectorGeluTanh, hn::Mul(x, vm::Sigmoid(d, hn::Mul(hn::Mul(x, hn::Set(d, 1.5957691F)),
+                                                                     hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715F),
+                                                                                hn::Set(d, 1.0F))))));
 PT_VECTOR_FUNCTION(VectorHardSigmoid,
                    Clamped(d, hn::Add(hn::Mul(x, hn::Set(d, call.p)), hn::Set(d, call.q)), 0.0F, 1.0F));
 PT_VECTOR_FUNCTION(VectorHardSwish,
@@ -251,6 +257,10 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorExp>;
     case Function::kFloor:
       return Map1<VectorFloor>;
+    case Function::kGelu:
+      return Map1<VectorGelu>;
+    case Function::kGeluTanh:
+      return Map1<VectorGeluTanh>;
     case Function::kHardSigmoid:
       return Map1<VectorHardSigmoid>;
     case Function::kHardSwish:
@@ -429,6 +439,8 @@ double WorkOf(Function function) {
   switch (function) {
     case Function::kErf:
     case Function::kExp:
+    case Function::kGelu:
+    case Function::kGeluTanh:
     case Function::kLog:
     case Function::kSigmoid:
     case Function::kSoftplus:

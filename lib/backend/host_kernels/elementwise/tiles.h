@@ -29,6 +29,8 @@ enum class Function : uint8_t {
   kErf,
   kExp,
   kFloor,
+  kGelu,         // by Erf
+  kGeluTanh,     // approximated by tanh
   kHardSigmoid,  // p, q
   kHardSwish,
   kLeakyRelu,  // p
