@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/transform/edit.h"
+#include "partitiontuner/graph/experts.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/packed_matrix.h"
@@ -57,6 +58,7 @@ bool IsReadByPackedProduct(const Graph& graph, NodeId dequantisation, Use use) {
 bool FeedsPackedProducts(const Graph& graph, NodeId dequantisation) {
   const Node& node = graph.node(dequantisation);
   if (!IsDequantisation(node) || node.outputs.size() != 1) return false;
+  if (FeedsExperts(graph, dequantisation)) return true;
   const Value& real = graph.value(node.outputs[0]);
   return !real.is_graph_output && !real.uses.empty() &&
          std::ranges::all_of(real.uses, [&](Use use) { return IsReadByPackedProduct(graph, dequantisation, use); });
@@ -67,7 +69,7 @@ bool FeedsUnsizedProducts(const Graph& graph, NodeId dequantisation) {
     const auto read = BehindTranspose(graph, use);
     return read && !IsSizedProduct(graph, graph.node(read->product.node));
   };
-  return FeedsPackedProducts(graph, dequantisation) &&
+  return FeedsPackedProducts(graph, dequantisation) && !FeedsExperts(graph, dequantisation) &&
          std::ranges::any_of(graph.value(graph.node(dequantisation).outputs[0]).uses, is_unsized);
 }
 

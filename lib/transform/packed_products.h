@@ -10,7 +10,7 @@ namespace pt {
 // itself, and the matrix is not so small that it lies in the caches anyway.
 bool IsReadByPackedProduct(const Graph& graph, NodeId dequantisation, Use use);
 
-// The same of all uses of its result, which is not an output of the graph.
+// The same of all uses of its result, which is not an output of the graph; or it makes the matrices of experts.
 bool FeedsPackedProducts(const Graph& graph, NodeId dequantisation);
 // Sizes of such a product are not known (yet). Packed matrices need sizes that are known before run time.
 bool FeedsUnsizedProducts(const Graph& graph, NodeId dequantisation);

@@ -154,6 +154,34 @@ TEST_CASE("FoldConstants, EachProductHasAPackedMatrixOfItsOwn", "[transform]") {
         Ops{"DequantizeLinear", "DequantizeLinear", "MatMul", "MatMul"});
 }
 
+// As the loader spells experts out, before anything is folded.
+std::string ExpertsOf(const std::string& outputs) {
+  const auto layer = [](const std::string& name) {
+    return "const q" + name + " uint4[4,32,32] whole 1\nconst s" + name + " float32[4,32,1] random 2\nf" + name +
+           " = DequantizeLinear(q" + name + ", s" + name + ") axis=2 block_size=32\nw" + name + " = Transpose(f" +
+           name + ") perm=[0,2,1]\nconst a" + name + " float32[4,32] random 3\nb" + name + " = Unsqueeze(a" + name +
+           ", one)\n";
+  };
+  return "input x float32[1,3,32]\ninput r float32[3,4]\nconst k int64[1] ints 2\nconst zero float32[] zeros\n"
+         "const first int64[1] ints 0\nconst one int64[1] ints 1\nconst two int64[1] ints 2\n" +
+         layer("u") + layer("d") +
+         "u0 = MatMul(x, wu)\nu = Add(u0, bu)\ni = Relu(u)\nd0 = MatMul(i, wd)\nd = Add(d0, bd)\n"
+         "p = Softmax(r) axis=1\nshare, index = TopK(p, k) axis=1\nsize = Shape(r)\nnone = Expand(zero, size)\n"
+         "all = ScatterElements(none, index, share) axis=1\nturned = Transpose(all) perm=[1,0]\n"
+         "weight = Unsqueeze(turned, two)\ncounted = Mul(d, weight)\nunchosen = Equal(weight, zero)\n"
+         "kept = Where(unchosen, zero, counted)\ny = ReduceSum(kept, first) keepdims=0\noutput y\n" +
+         outputs;
+}
+
+TEST_CASE("FoldConstants, PackedMatricesOfExpertsStay", "[transform]") {
+  const auto kept = [](const std::string& text) {
+    const Ops ops = OperatorsAfter(text);
+    return std::ranges::count(ops, "DequantizeLinear");
+  };
+  CHECK(kept(ExpertsOf("")) == 2);
+  CHECK(kept(ExpertsOf("output i\n")) == 0);  // no kernel computes the chosen experts alone
+}
+
 TEST_CASE("MoveQuantisation, PackedMatricesAreTurnedAsTheyAre", "[transform]") {
   const std::string x = "input x float32[2,256]\n", end = "t = Transpose(w)\ny = MatMul(x, t)\noutput y\n";
   for (const std::string& matrix :

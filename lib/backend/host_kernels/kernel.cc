@@ -7,6 +7,7 @@
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
+#include "lib/backend/host_kernels/products/experts.h"
 #include "lib/backend/host_kernels/products/integer_product.h"
 #include "lib/backend/host_kernels/products/product.h"
 #include "partitiontuner/candidate/precision.h"
@@ -75,6 +76,7 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
 Result<HostRoutine> MakeGroup(const HostSite& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
   if (const auto grouped = ReadGroupedAttention(site.graph, site.nodes)) return MakeAttention(site, *grouped);
+  if (const auto experts = ReadExperts(site.graph, site.nodes)) return MakeExperts(site, *experts);
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);

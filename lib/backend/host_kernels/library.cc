@@ -13,6 +13,7 @@
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
+#include "lib/backend/host_kernels/products/experts.h"
 #include "lib/backend/host_kernels/products/integer_product.h"
 #include "lib/backend/host_kernels/products/product.h"
 #include "lib/backend/math_modes.h"
@@ -164,6 +165,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : ExpertGroups(graph)) offer(group);
     for (const std::vector<NodeId>& group : GatherJoinedGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
