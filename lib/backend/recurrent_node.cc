@@ -84,16 +84,16 @@ Status CheckActivations(const std::vector<std::string>& names, RecurrentNode& n)
 }
 
 // Sequences of full length are as good as none given.
-Status CheckLengths(const Graph& graph, ValueId id, const RecurrentNode& n) {
+Status ReadLengths(const Graph& graph, ValueId id, SequenceLengths taken, RecurrentNode& n) {
   if (!id.valid()) return {};
-  const std::optional<Tensor>& lengths = graph.value(id).constant;
-  if (!lengths) return NotUsual("sequence_lens is not constant");
-  if (lengths->type() != DataType::kInt32 || lengths->dims() != Dims{n.batch}) {
+  const ValueType& type = graph.value(id).type;
+  if (type.type != DataType::kInt32 || type.static_dims() != Dims{n.batch})
     return NotUsual("sequence_lens is not one int32 an entry of the batch");
-  }
-  for (const int64_t length : lengths->ToInts()) {
-    if (length != n.time) return NotUsual("sequence_lens holds other lengths than the full one");
-  }
+  const std::optional<Tensor>& lengths = graph.value(id).constant;
+  const auto is_full = [&](int64_t length) { return length == n.time; };
+  if (lengths && std::ranges::all_of(lengths->ToInts(), is_full)) return {};
+  if (taken == SequenceLengths::kFull) return NotUsual("sequence_lens may hold other lengths than the full one");
+  n.lengths = id;
   return {};
 }
 
@@ -110,14 +110,14 @@ Status ReadAttributes(const Node& node, RecurrentNode& n) {
   return CheckActivations(said->activations, n);
 }
 
-Status ReadOperands(const Graph& graph, const Node& node, RecurrentNode& n) {
+Status ReadOperands(const Graph& graph, const Node& node, SequenceLengths taken, RecurrentNode& n) {
   const int64_t rows = n.gates * n.hidden;
   PT_ASSIGN(std::optional<Tensor> w, ConstantFloats(graph, node.inputs[1], "W", {n.directions, rows, n.input}));
   PT_ASSIGN(std::optional<Tensor> r, ConstantFloats(graph, node.inputs[2], "R", {n.directions, rows, n.hidden}));
   n.w = std::move(*w);
   n.r = std::move(*r);
   PT_ASSIGN(n.bias, ConstantFloats(graph, At(node.inputs, 3), "B", {n.directions, 2 * rows}));
-  PT_CHECK_OK(CheckLengths(graph, At(node.inputs, 4), n));
+  PT_CHECK_OK(ReadLengths(graph, At(node.inputs, 4), taken, n));
   const Dims state = n.batch_first ? Dims{n.batch, n.directions, n.hidden} : Dims{n.directions, n.batch, n.hidden};
   n.initial_h = At(node.inputs, 5);
   PT_CHECK_OK(CheckFloats(graph, n.initial_h, "initial_h", state));
@@ -139,7 +139,7 @@ Status ReadOperands(const Graph& graph, const Node& node, RecurrentNode& n) {
 
 }  // namespace
 
-Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node) {
+Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node, SequenceLengths taken) {
   RecurrentNode n;
   if (!node.domain.empty() || (node.op != "LSTM" && node.op != "GRU" && node.op != "RNN")) {
     return NotUsual("it is no LSTM, GRU or RNN");
@@ -147,7 +147,7 @@ Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node) {
   n.cell = node.op == "LSTM" ? RecurrentCell::kLstm : node.op == "GRU" ? RecurrentCell::kGru : RecurrentCell::kRnn;
   PT_CHECK_OK(ReadAttributes(node, n));
   PT_CHECK_OK(ReadSizes(graph, node, n));
-  PT_CHECK_OK(ReadOperands(graph, node, n));
+  PT_CHECK_OK(ReadOperands(graph, node, taken, n));
   return n;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/recurrence.h"
 
 namespace pt {
 namespace {
@@ -16,15 +17,24 @@ struct IndexInput {
   bool every_axis;   // positions along any of the data's axes
 };
 
-constexpr int64_t kNamed = -1;
+constexpr int64_t kNamed = -1, kTime = -2;  // kTime: that of a sequence, of which lengths are given
 
 constexpr IndexInput kIndexInputs[] = {
-    {"EmbedLayerNormalization", 0, 2, 0, false},   {"Gather", 1, 0, kNamed, false},
-    {"GatherElements", 1, 0, kNamed, false},       {"GatherND", 1, 0, 0, true},
-    {"NegativeLogLikelihoodLoss", 1, 0, 1, false}, {"RoiAlign", 2, 0, 0, false},
-    {"RotaryEmbedding", 3, 1, 0, false},           {"Scatter", 1, 0, kNamed, false},
-    {"ScatterElements", 1, 0, kNamed, false},      {"ScatterND", 1, 0, 0, true},
-    {"SoftmaxCrossEntropyLoss", 1, 0, 1, false},   {"TensorScatter", 2, 0, 0, true},
+    {"EmbedLayerNormalization", 0, 2, 0, false},
+    {"Gather", 1, 0, kNamed, false},
+    {"GatherElements", 1, 0, kNamed, false},
+    {"GatherND", 1, 0, 0, true},
+    {"GRU", 4, 0, kTime, false},
+    {"LSTM", 4, 0, kTime, false},
+    {"NegativeLogLikelihoodLoss", 1, 0, 1, false},
+    {"RNN", 4, 0, kTime, false},
+    {"RoiAlign", 2, 0, 0, false},
+    {"RotaryEmbedding", 3, 1, 0, false},
+    {"Scatter", 1, 0, kNamed, false},
+    {"ScatterElements", 1, 0, kNamed, false},
+    {"ScatterND", 1, 0, 0, true},
+    {"SoftmaxCrossEntropyLoss", 1, 0, 1, false},
+    {"TensorScatter", 2, 0, 0, true},
 };
 
 }  // namespace
@@ -40,6 +50,11 @@ std::optional<int64_t> MostIndex(const Graph& graph, const Node& node, uint32_t 
     const auto least =
         std::min_element(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.value < b.value; });
     return least->known() ? std::optional(least->value - 1) : std::nullopt;
+  }
+  if (row->axis == kTime) {
+    const Result<RecurrenceNode> recurrence = ReadRecurrence(node);
+    const size_t time = recurrence.ok() && recurrence->batch_first ? 1 : 0;
+    return time < dims.size() && dims[time].known() ? std::optional(dims[time].value) : std::nullopt;
   }
   const Result<size_t> axis =
       row->axis == kNamed ? ReadAxis(node, graph.opset(), dims.size()) : ResolveAxis(row->axis, dims.size());

@@ -24,6 +24,16 @@ TEST_CASE("MostIndex, IsTheLastPositionOfTheAxisMeant", "[graph]") {
   CHECK(MostOf("input x float32[0,7]\ninput i int64[2]\ny = Gather(x, i)\noutput y\n", 1) == -1);
 }
 
+TEST_CASE("MostIndex, OfLengthsIsTheWholeSequence", "[graph]") {
+  const std::string weights = "const w float32[1,8,4] ones\nconst r float32[1,8,2] ones\ninput l int32[3]\n";
+  CHECK(MostOf(("input x float32[7,3,4]\n" + weights + "y = LSTM(x, w, r, _, l) hidden_size=2\noutput y\n").c_str(),
+               4) == 7);
+  CHECK(
+      MostOf(
+          ("input x float32[3,9,4]\n" + weights + "y = LSTM(x, w, r, _, l) hidden_size=2 layout=1\noutput y\n").c_str(),
+          4) == 9);
+}
+
 TEST_CASE("MostIndex, IsUnknownWhereDimsAreOrNothingIsIndexed", "[graph]") {
   CHECK(MostOf("input x float32[?,7]\ninput i int64[2]\ny = Gather(x, i)\noutput y\n", 1) == std::nullopt);
   CHECK(MostOf("input x float32[?,7]\ninput i int64[3,2]\ny = GatherND(x, i)\noutput y\n", 1) == std::nullopt);

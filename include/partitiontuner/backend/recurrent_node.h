@@ -29,13 +29,19 @@ struct RecurrentNode {
   std::optional<Tensor> peephole;  // [directions, 3 · hidden]: input, output, forget
 
   ValueId x;
+  // int32 [batch]: how many steps each entry of the batch has; invalid: all `time` of them.
+  ValueId lengths;
   ValueId initial_h, initial_c;  // invalid: zeros
   ValueId y, y_h, y_c;           // invalid: not needed
 };
 
+// Which sequence_lens are taken: those that are known to be full alone, which are as good as none; or any.
+enum class SequenceLengths : uint8_t { kFull, kAny };
+
 // kUnsupported with the reason for what is not usual: weights that are not float32 constants, activations other than
-// the default ones (and Relu in RNN), clipping, input_forget, sequences of unequal length, sizes unknown or zero.
-Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node);
+// the default ones (and Relu in RNN), clipping, input_forget, lengths that are not taken, sizes unknown or zero.
+Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node,
+                                        SequenceLengths taken = SequenceLengths::kFull);
 
 // The sum of the biases of W and R, or zeros: directions · gates · hidden elements.
 std::vector<float> SummedBias(const RecurrentNode& node);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kName = "recurrent";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "1";
+constexpr const char* kVersion = "2";
 
 struct SharingRow {
   std::string_view variant;
@@ -30,7 +30,7 @@ Error Unsupported(std::string why) {
 
 // What these kernels can run, of what is usual.
 Result<RecurrentNode> Read(const Graph& graph, NodeId id) {
-  PT_ASSIGN(RecurrentNode node, ReadRecurrentNode(graph, graph.node(id)));
+  PT_ASSIGN(RecurrentNode node, ReadRecurrentNode(graph, graph.node(id), SequenceLengths::kAny));
   if (node.peephole) return Unsupported("it has peepholes");
   if (node.cell == RecurrentCell::kGru && !node.linear_before_reset) {
     return Unsupported("its reset gate is applied before the product");
@@ -44,7 +44,7 @@ Result<Place> InputPlace(const Graph& graph, ValueId value, std::span<const Valu
   if (!value.valid()) return place;
   if (const std::optional<Tensor>& constant = graph.value(value).constant) {
     PT_ASSIGN(const TensorLayout layout,
-              DenseLayout(DataType::kFloat32, constant->dims(), RowMajor(constant->dims().size())));
+              DenseLayout(constant->type(), constant->dims(), RowMajor(constant->dims().size())));
     return Place{std::nullopt, constant, layout.strides};
   }
   const auto at = std::find(inputs.begin(), inputs.end(), value);
@@ -63,10 +63,10 @@ Place OutputPlace(ValueId value, std::span<const ValueId> outputs, std::span<con
   return place;
 }
 
-// Elements of the innermost dim are read and written side by side.
+// Elements of the innermost dim are read and written side by side. Lengths alone are integers.
 bool IsTaken(const TensorLayout& tensor) {
-  return tensor.type == DataType::kFloat32 && tensor.layout.is_row_major() && !tensor.strides.empty() &&
-         (tensor.strides.back() == 1 || tensor.dims.back() == 1);
+  return (tensor.type == DataType::kFloat32 || tensor.type == DataType::kInt32) && tensor.layout.is_row_major() &&
+         !tensor.strides.empty() && (tensor.strides.back() == 1 || tensor.dims.back() == 1);
 }
 
 class RecurrentLibrary final : public Library, public TellsOfNan {
@@ -124,6 +124,7 @@ class RecurrentLibrary final : public Library, public TellsOfNan {
     PT_ASSIGN(RecurrentNode node, Read(graph, candidate.nodes[0]));
     Places places;
     PT_ASSIGN(places.x, InputPlace(graph, node.x, inputs, in));
+    PT_ASSIGN(places.lengths, InputPlace(graph, node.lengths, inputs, in));
     PT_ASSIGN(places.initial_h, InputPlace(graph, node.initial_h, inputs, in));
     PT_ASSIGN(places.initial_c, InputPlace(graph, node.initial_c, inputs, in));
     places.y = OutputPlace(node.y, outputs, out);

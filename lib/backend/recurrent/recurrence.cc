@@ -73,10 +73,12 @@ class Bound final : public BoundKernel {
   Bound(std::shared_ptr<const Parts> parts, TensorSlots in, TensorSlots out, std::byte* scratch)
       : parts_(std::move(parts)), directions_(parts_->directions) {
     const Places& places = parts_->places;
-    const auto input = [&](const Place& place) -> const float* {
-      if (place.constant) return place.constant->values<float>().data();
-      return place.slot ? static_cast<const float*>(in[*place.slot]->data) : nullptr;
+    const auto input_of = [&]<typename T>(const Place& place, T) -> const T* {
+      if (place.constant) return place.constant->values<T>().data();
+      return place.slot ? static_cast<const T*>(in[*place.slot]->data) : nullptr;
     };
+    const auto input = [&](const Place& place) { return input_of(place, float()); };
+    lengths_ = input_of(places.lengths, int32_t());
     const auto output = [&](const Place& place) {
       return place.slot ? static_cast<float*>(out[*place.slot]->data) : nullptr;
     };
@@ -98,6 +100,7 @@ class Bound final : public BoundKernel {
   }
 
   Status Enqueue(const RunContext& run) noexcept override {
+    PT_CHECK_OK(FindSteps());
     Team* team = run.stream.team();
     const uint32_t width = team == nullptr ? 1 : team->width();
     if (width == 1) {
@@ -113,6 +116,23 @@ class Bound final : public BoundKernel {
 
  private:
   size_t count() const { return static_cast<size_t>(parts_->node.directions); }
+
+  // How many steps an entry of the batch has.
+  int64_t LengthOf(int64_t row) const {
+    return lengths_ == nullptr ? parts_->node.time : lengths_[row * parts_->places.lengths.strides[0]];
+  }
+
+  // Those of the longest sequence.
+  Status FindSteps() {
+    steps_ = lengths_ == nullptr ? parts_->node.time : 0;
+    for (int64_t row = 0; lengths_ != nullptr && row < parts_->node.batch; ++row) {
+      const int64_t length = LengthOf(row);
+      if (length < 0 || length > parts_->node.time)
+        return MakeError(ErrorCode::kInvalidInput, "recurrent.length", "a sequence length is out of range");
+      steps_ = std::max(steps_, length);
+    }
+    return {};
+  }
 
   // f(d, share) for the i-th of n parts of all directions' blocks of units.
   template <typename F>
@@ -144,10 +164,9 @@ class Bound final : public BoundKernel {
       ForUnits(i, n, [this](size_t d, const Share& share) { ComputeInputPart(directions_[d], share); });
     };
     team.ParallelFor(width, input_part);
-    for (int64_t step = 0; step < parts_->node.time; ++step) {
+    for (int64_t step = 0; step < steps_; ++step) {
       auto advance = [this, step](uint32_t i, uint32_t n) {
-        ForUnits(i, n,
-                 [&](size_t d, const Share& share) { ComputeStep(directions_[d], share, step, TimeOf(d, step)); });
+        ForUnits(i, n, [&](size_t d, const Share& share) { Advance(d, share, step); });
       };
       team.ParallelFor(width, advance);
     }
@@ -158,15 +177,34 @@ class Bound final : public BoundKernel {
     ForSequences(i, n, [this](size_t d, const Share& share) {
       StartStates(d, share.first_row, share.last_row);
       ComputeInputPart(directions_[d], share);
-      for (int64_t step = 0; step < parts_->node.time; ++step)
-        ComputeStep(directions_[d], share, step, TimeOf(d, step));
+      for (int64_t step = 0; step < steps_; ++step) Advance(d, share, step);
       GiveStates(d, share.first_row, share.last_row);
     });
   }
 
-  int64_t TimeOf(size_t d, int64_t step) const {
-    const bool backwards = parts_->node.reverse || d == 1;
-    return backwards ? parts_->node.time - 1 - step : step;
+  bool RunsBackwards(size_t d) const { return parts_->node.reverse || d == 1; }
+
+  // The time of a step of an entry of the batch; nullopt behind its end.
+  std::optional<int64_t> TimeOf(size_t d, int64_t row, int64_t step) const {
+    const int64_t length = LengthOf(row);
+    if (step >= length) return std::nullopt;
+    return RunsBackwards(d) ? length - 1 - step : step;
+  }
+
+  // Entries beside each other that are at the same time together.
+  void Advance(size_t d, const Share& share, int64_t step) {
+    for (int64_t row = share.first_row; row < share.last_row;) {
+      const std::optional<int64_t> t = TimeOf(d, row, step);
+      Share together = share;
+      together.first_row = row;
+      if (lengths_ == nullptr) {
+        row = share.last_row;
+      } else {
+        while (row < share.last_row && TimeOf(d, row, step) == t) ++row;
+      }
+      together.last_row = row;
+      if (t) ComputeStep(directions_[d], together, step, *t);
+    }
   }
 
   void StartStates(size_t d, int64_t first_row, int64_t last_row) {
@@ -185,17 +223,27 @@ class Bound final : public BoundKernel {
     }
   }
 
+  // The states behind the last steps, and zeros for what lies behind these.
   void GiveStates(size_t d, int64_t first_row, int64_t last_row) const {
-    Give(directions_[d].h[parts_->node.time % 2], y_h_, parts_->places.y_h, d, first_row, last_row);
-    Give(directions_[d].c, y_c_, parts_->places.y_c, d, first_row, last_row);
+    const Direction& direction = directions_[d];
+    for (int64_t n = first_row; n < last_row; ++n) {
+      const int64_t length = LengthOf(n);
+      Give(direction.h[length % 2], y_h_, parts_->places.y_h, d, n);
+      Give(direction.c, y_c_, parts_->places.y_c, d, n);
+      for (int64_t t = length; direction.y != nullptr && t < parts_->node.time; ++t)
+        std::fill_n(direction.y + t * direction.y_time + n * direction.y_batch, parts_->node.hidden, 0.0F);
+    }
   }
 
-  void Give(const float* from, float* to, const Place& place, size_t d, int64_t first_row, int64_t last_row) const {
+  // Of a sequence without steps there is no state.
+  void Give(const float* from, float* to, const Place& place, size_t d, int64_t row) const {
     if (to == nullptr) return;
     const StateStrides strides = StridesOfState(parts_->node, place);
-    for (int64_t n = first_row; n < last_row; ++n) {
-      std::memcpy(to + static_cast<int64_t>(d) * strides.direction + n * strides.batch,
-                  from + n * directions_[d].padded(), bytes());
+    to += static_cast<int64_t>(d) * strides.direction + row * strides.batch;
+    if (LengthOf(row) == 0) {
+      std::fill_n(to, parts_->node.hidden, 0.0F);
+    } else {
+      std::memcpy(to, from + row * directions_[d].padded(), bytes());
     }
   }
 
@@ -203,6 +251,8 @@ class Bound final : public BoundKernel {
 
   std::shared_ptr<const Parts> parts_;
   std::array<Direction, kMostDirections> directions_;
+  const int32_t* lengths_ = nullptr;  // null: all are full
+  int64_t steps_ = 0;
   const float* initial_h_ = nullptr;
   const float* initial_c_ = nullptr;
   float* y_h_ = nullptr;

@@ -25,7 +25,7 @@ struct Place {
   std::vector<int64_t> strides;    // in elements
 };
 struct Places {
-  Place x, initial_h, initial_c, y, y_h, y_c;  // neither slot nor constant: absent
+  Place x, lengths, initial_h, initial_c, y, y_h, y_c;  // neither slot nor constant: absent
 };
 
 struct Sizes {
