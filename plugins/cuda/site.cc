@@ -4,6 +4,8 @@
 
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/attribute_lists.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/index_space.h"
 #include "plugins/cuda/programs.h"
 
@@ -62,10 +64,7 @@ Result<std::optional<std::vector<int64_t>>> CudaSite::Ints(size_t i, std::string
     if (!constant) return Unsupported("its " + std::string(attribute) + " are not known until run time");
     return std::optional(constant->ToInts());
   }
-  const Attribute* const found = node().find(attribute);
-  if (found == nullptr) return std::optional<std::vector<int64_t>>();
-  if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
-  return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
+  return OrUnsupported(ReadInts(node(), attribute), *this);
 }
 
 Result<size_t> CudaSite::Axis(int64_t axis, size_t rank) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/recurrence.h"
 #include "plugins/shared/operators.h"
 
 namespace pt::openvino {
@@ -15,9 +16,11 @@ using Row = plugins::TakenRow;
 
 // OpenVINO's front end passes over peepholes, and so computes something else.
 std::string PlainRecurrence(const Graph&, const Node& node) {
-  for (const char* attribute : {"activations", "activation_alpha", "activation_beta", "clip", "input_forget"}) {
-    if (node.find(attribute) != nullptr) return std::string("attribute ") + attribute + " is not here";
-  }
+  const Result<RecurrenceNode> recurrence = ReadRecurrence(node);
+  if (!recurrence.ok()) return recurrence.error().message;
+  if (!recurrence->activations.empty() || !recurrence->alphas.empty() || !recurrence->betas.empty())
+    return "activations are not here";
+  if (recurrence->clip != 0 || recurrence->input_forget) return "clip and input_forget are not here";
   constexpr size_t kPeepholes = 7;
   return node.inputs.size() <= kPeepholes || !node.inputs[kPeepholes].valid() ? "" : "peepholes are not here";
 }

@@ -61,9 +61,9 @@ class NamesOfFile {
     std::string text;
     const Json* const nodes = step.find("nodes");
     const Json::Array* const list = nodes != nullptr ? nodes->as_array() : nullptr;
-    for (const Json& node : list != nullptr ? *list : Json::Array()) {
-      const Json* const op = node.find("operator");
-      const Json* const index = node.find("index");
+    for (const Json& row : list != nullptr ? *list : Json::Array()) {
+      const Json* const op = row.find("operator");
+      const Json* const index = row.find("index");
       const std::string* const name = op != nullptr ? op->as_string() : nullptr;
       text += (text.empty() ? "" : " + ") + (name != nullptr ? *name : std::string("node"));
       if (index != nullptr && index->as_int()) text += " #" + std::to_string(*index->as_int());

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/graph/operators/attribute_lists.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -30,11 +32,7 @@ Result<std::optional<std::vector<int64_t>>> HostSite::Ints(size_t input, std::st
     if (!in[input].constant) return Unsupported("\"" + std::string(attribute) + "\" is known only at run time");
     return std::optional(in[input].constant->ToInts());
   }
-  const Attribute* found = node().find(attribute);
-  if (found == nullptr) return std::optional<std::vector<int64_t>>();
-  if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
-  if (const auto* one = std::get_if<int64_t>(found)) return std::optional(std::vector<int64_t>{*one});
-  return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
+  return OrUnsupported(ReadInts(node(), attribute), *this);
 }
 
 Status HostSite::NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const {

@@ -292,9 +292,8 @@ Result<ReferenceRoutine> IsNan(ReferenceSite& site) {
 }
 
 Result<ReferenceRoutine> IsInf(ReferenceSite& site) {
-  const bool negative = site.node.int_or("detect_negative", 1) != 0,
-             positive = site.node.int_or("detect_positive", 1) != 0;
-  return Test(site, [=](auto x) { return std::isinf(x) && (x < 0 ? negative : positive); });
+  const IsInfNode node = ReadIsInf(site.node);
+  return Test(site, [node](auto x) { return std::isinf(x) && (x < 0 ? node.negative : node.positive); });
 }
 
 constexpr ReferenceRow Row(std::string_view op, Result<ReferenceRoutine> (*make)(ReferenceSite&)) {

@@ -10,7 +10,7 @@
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/elementwise.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -185,11 +185,9 @@ Result<ReferenceRoutine> Mod(ReferenceSite& site) {
 
 Result<ReferenceRoutine> BitShift(ReferenceSite& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
-  const std::string direction = site.node.string_or("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT")
-    return site.Invalid(UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
+  PT_ASSIGN(const bool left, OrInvalid(ShiftsLeft(site.node), site));
   return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
-    return direction == "LEFT" ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
+    return left ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
   });
 }
 

@@ -13,10 +13,10 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -317,13 +317,11 @@ Result<ReferenceRoutine> TensorScatter(ReferenceSite& site) {
     return site.Invalid("the update does not fit the cache");
   if (site.has(2) && (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{cache[0]}))
     return site.Invalid("the positions are not one int64 a batch entry");
-  const std::string mode = site.node.string_or("mode", "linear");
-  if (mode != "linear" && mode != "circular") return site.Invalid(UnknownWord("mode", mode, {"linear", "circular"}));
+  PT_ASSIGN(const bool circular, OrInvalid(IsCircular(site.node), site));
   PT_CHECK_OK(site.Out(0, site.in[0].type, cache));
   int64_t outer = 1, inner = 1;
   for (size_t d = 1; d < cache.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : cache[d];
   const int64_t batch = cache[0], length = cache[at], steps = update[at];
-  const bool circular = mode == "circular";
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {
       T* out = run.out<T>();

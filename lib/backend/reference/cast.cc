@@ -153,8 +153,7 @@ Result<ReferenceRoutine> CastTo(ReferenceSite& site, DataType to) {
     return site.Unsupported("is not supported from " + std::string(DataTypeName(from)) + " to " +
                             std::string(DataTypeName(to)));
   }
-  if (site.node.string_or("round_mode", "up") != "up")
-    return site.Unsupported("is supported with round_mode \"up\" only");
+  if (!RoundsUp(site.node)) return site.Unsupported("is supported with round_mode \"up\" only");
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const bool saturate = Saturates(site.node);
   return ReferenceRoutine{[=, count = site.in[0].count()](const TensorCall& run) -> Status {

@@ -5,8 +5,9 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/dims_text.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -45,10 +46,7 @@ Result<ReferenceRoutine> CausalConvolution(ReferenceSite& site) {
   const std::vector<int64_t> state = {batch, channels, before};
   PT_CHECK_OK(site.NeedDims(kBias, "bias", {channels}));
   PT_CHECK_OK(site.NeedDims(kPast, "past_state", state));
-  const std::string activation = site.node.string_or("activation", "none");
-  const bool silu = activation == "silu" || activation == "swish";
-  if (!silu && activation != "none")
-    return site.Invalid(UnknownWord("activation", activation, {"none", "silu", "swish"}));
+  PT_ASSIGN(const bool silu, OrInvalid(HasSilu(site.node), site));
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, x));
   PT_CHECK_OK(site.Out(1, DataType::kFloat32, state));
   return ReferenceRoutine{[=](const TensorCall& run) -> Status {

@@ -1,6 +1,7 @@
 #include "lib/backend/reference/classical_models.h"
 
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/classifiers.h"
 
 namespace pt::reference {
 
@@ -24,7 +25,7 @@ Status NeedFeatureType(const ReferenceSite& site) {
 }
 
 Status NeedNoTransform(const ReferenceSite& site) {
-  const std::string transform = site.node.string_or("post_transform", "NONE");
+  const std::string transform = ReadPostTransform(site.node);
   return transform == "NONE" ? Status() : site.Unsupported("is not supported with post_transform " + transform);
 }
 

@@ -9,6 +9,8 @@
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/labels.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -49,7 +51,7 @@ Result<ReferenceRoutine> ArrayFeatureExtractor(ReferenceSite& site) {
 Result<ReferenceRoutine> Binarizer(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
-  const float threshold = site.node.float_or("threshold", 0.0F);
+  const float threshold = ReadThreshold(site.node);
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return MapRoutine(site.in[0].count(), MapOf<T>(1, [threshold](T x) -> T {
                         return static_cast<double>(x) > static_cast<double>(threshold) ? T{1} : T{0};
@@ -63,22 +65,6 @@ std::unordered_map<C, int64_t> PlacesOf(const std::vector<C>& categories) {
   std::unordered_map<C, int64_t> places;
   for (size_t i = 0; i < categories.size(); ++i) places[categories[i]] = static_cast<int64_t>(i);
   return places;
-}
-
-// The categories of a OneHotEncoder: one of the two lists.
-struct Categories {
-  std::vector<int64_t> ints;
-  std::vector<std::string> texts;
-};
-template <typename Call>
-Result<Categories> CategoriesOf(const Call& call) {
-  Categories categories{call.node.ints_or("cats_int64s", {}), {}};
-  if (const Attribute* found = call.node.find("cats_strings")) {
-    if (const auto* texts = std::get_if<std::vector<std::string>>(found)) categories.texts = *texts;
-  }
-  if (categories.ints.empty() == categories.texts.empty())
-    return call.Invalid("exactly one of cats_int64s and cats_strings is expected");
-  return categories;
 }
 
 Error UnknownCategory(const std::string& element) {
@@ -98,53 +84,53 @@ std::optional<int64_t> AsCategory(T x) {
 // A one at the place of each element's category, of numbers.
 Result<ReferenceRoutine> OneHotEncoder(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const Categories categories, CategoriesOf(site));
+  PT_ASSIGN(const OneHotEncoderNode node, OrInvalid(ReadOneHotEncoder(site.node), site));
   const DataType type = site.in[0].type;
-  if (categories.ints.empty()) return site.Invalid("its categories are strings, its input is not");
+  if (node.ints.empty()) return site.Invalid("its categories are strings, its input is not");
   if (type != DataType::kInt64 && type != DataType::kInt32 && type != DataType::kFloat32 && type != DataType::kFloat64)
     return UnsupportedType(site, type);
   std::vector<int64_t> dims = site.in[0].dims;
-  dims.push_back(std::ssize(categories.ints));
+  dims.push_back(std::ssize(node.ints));
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, dims));
-  const bool zeros = site.node.int_or("zeros", 1) != 0;
   const int64_t count = site.in[0].count(), size = dims.back();
   return VisitNumbers(site, type, [&]<typename T>() -> Result<ReferenceRoutine> {
-    return ReferenceRoutine{[=, places = PlacesOf(categories.ints)](const TensorCall& run) -> Status {
-      const T* const x = run.in<T>(0);
-      float* const out = run.out<float>();
-      std::fill_n(out, count * size, 0.0F);
-      for (int64_t i = 0; i < count; ++i) {
-        const std::optional<int64_t> category = AsCategory(x[i]);
-        const auto place = category ? places.find(*category) : places.end();
-        if (place != places.end()) {
-          out[i * size + place->second] = 1;
-        } else if (!zeros) {
-          return UnknownCategory(std::to_string(x[i]));
-        }
-      }
-      return {};
-    }};
+    return ReferenceRoutine{
+        [=, takes_unknown = node.takes_unknown, places = PlacesOf(node.ints)](const TensorCall& run) -> Status {
+          const T* const x = run.in<T>(0);
+          float* const out = run.out<float>();
+          std::fill_n(out, count * size, 0.0F);
+          for (int64_t i = 0; i < count; ++i) {
+            const std::optional<int64_t> category = AsCategory(x[i]);
+            const auto place = category ? places.find(*category) : places.end();
+            if (place != places.end()) {
+              out[i * size + place->second] = 1;
+            } else if (!takes_unknown) {
+              return UnknownCategory(std::to_string(x[i]));
+            }
+          }
+          return {};
+        }};
   });
 }
 
 // The same of strings.
 Status OneHotStrings(DatumCall& call) {
-  PT_ASSIGN(const Categories categories, CategoriesOf(call));
-  if (categories.texts.empty()) return call.Invalid("its categories are integers, its input is not");
+  PT_ASSIGN(const OneHotEncoderNode node, OrInvalid(ReadOneHotEncoder(call.node), call));
+  if (node.strings.empty()) return call.Invalid("its categories are integers, its input is not");
   PT_ASSIGN(const std::span<const std::string> x, call.StringsAt(0));
   PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
   std::vector<int64_t> dims = in->dims();
-  dims.push_back(std::ssize(categories.texts));
+  dims.push_back(std::ssize(node.strings));
   const auto bytes = TensorByteCount(DataType::kFloat32, dims);
   if (!bytes) return call.Unsupported("makes a tensor that is too large");
   PT_ASSIGN(Receipt receipt, CountBytes(call.memory, static_cast<uint64_t>(*bytes)));
-  std::vector<float> ones(x.size() * categories.texts.size(), 0.0F);
-  const auto places = PlacesOf(categories.texts);
+  std::vector<float> ones(x.size() * node.strings.size(), 0.0F);
+  const auto places = PlacesOf(node.strings);
   for (size_t i = 0; i < x.size(); ++i) {
     const auto place = places.find(x[i]);
     if (place != places.end()) {
-      ones[i * categories.texts.size() + static_cast<size_t>(place->second)] = 1;
-    } else if (call.node.int_or("zeros", 1) == 0) {
+      ones[i * node.strings.size() + static_cast<size_t>(place->second)] = 1;
+    } else if (!node.takes_unknown) {
       return UnknownCategory("\"" + x[i] + "\"");
     }
   }

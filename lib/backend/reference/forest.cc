@@ -21,7 +21,7 @@ Result<Forest> Forest::Make(const ReferenceSite& site, const ListedTrees& listed
   forest.members_ = listed.members;
   for (size_t i = 0; i < listed.nodes.size(); ++i) {
     const ListedTrees::Node& node = listed.nodes[i];
-    if (node.branch == Branch::kLeaf || (node.feature >= 0 && node.feature < features)) continue;
+    if (node.branch == TreeBranch::kLeaf || (node.feature >= 0 && node.feature < features)) continue;
     return site.Invalid(listed.name(i) + " reads feature " + std::to_string(node.feature) + " of " +
                         std::to_string(features));
   }
@@ -32,7 +32,7 @@ Result<Forest> Forest::Make(const ReferenceSite& site, const ListedTrees& listed
   std::vector<bool> met(listed.nodes.size());
   for (const size_t root : listed.roots) PT_CHECK_OK(forest.Place(site, listed, root, met));
   for (size_t i = 0; i < listed.nodes.size(); ++i) {
-    if (listed.nodes[i].branch == Branch::kLeaf || met[i]) continue;
+    if (listed.nodes[i].branch == TreeBranch::kLeaf || met[i]) continue;
     return site.Invalid("no root leads to " + listed.name(i) + ": it is left over, or in a cycle");
   }
   return forest;
@@ -46,7 +46,7 @@ Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_
     const size_t first = nodes_.size();
     nodes_.resize(first + count);
     ranges_.resize(first + count);
-    branches_.resize(first + count, {Branch::kLeaf, false});
+    branches_.resize(first + count, {TreeBranch::kLeaf, false});
     return first;
   };
   std::vector<Open> open = {{root, grow(1)}};
@@ -57,14 +57,14 @@ Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_
     const ListedTrees::Node& node = listed.nodes[from];
     ranges_[at] = {static_cast<uint32_t>(node.begin), static_cast<uint32_t>(node.end)};
     branches_[at] = {node.branch, node.missing_is_true};
-    if (node.branch == Branch::kLeaf) {
+    if (node.branch == TreeBranch::kLeaf) {
       nodes_[at] = {std::numeric_limits<double>::infinity(), static_cast<uint32_t>(at),
                     static_cast<uint32_t>(features_)};
       continue;
     }
     if (met[from]) return site.Invalid(listed.name(from) + " is in more than one place of the trees");
     met[from] = true;
-    plain_ = plain_ && node.branch == Branch::kLessOrEqual && !node.missing_is_true;
+    plain_ = plain_ && node.branch == TreeBranch::kLessOrEqual && !node.missing_is_true;
     const size_t children = grow(2);
     if (children + 2 > std::numeric_limits<uint32_t>::max()) return site.Unsupported("has too many nodes");
     nodes_[at] = {node.split, static_cast<uint32_t>(children), static_cast<uint32_t>(node.feature)};
@@ -78,17 +78,17 @@ bool Forest::Holds(uint32_t at, double x) const {
   const double split = nodes_[at].split;
   if (branches_[at].second && std::isnan(x)) return true;
   switch (branches_[at].first) {
-    case Branch::kLess:
+    case TreeBranch::kLess:
       return x < split;
-    case Branch::kLessOrEqual:
+    case TreeBranch::kLessOrEqual:
       return x <= split;
-    case Branch::kGreater:
+    case TreeBranch::kGreater:
       return x > split;
-    case Branch::kGreaterOrEqual:
+    case TreeBranch::kGreaterOrEqual:
       return x >= split;
-    case Branch::kEqual:
+    case TreeBranch::kEqual:
       return x == split;
-    case Branch::kNotEqual:
+    case TreeBranch::kNotEqual:
       return x != split;
     default:
       break;
@@ -121,7 +121,7 @@ void Forest::WalkPlain(uint32_t root, const double* rows, uint32_t* leaves) cons
   }
 }
 
-void Forest::Sum(const double* rows, int64_t count, Aggregate aggregate, double start, double* totals) const {
+void Forest::Sum(const double* rows, int64_t count, TreeAggregate aggregate, double start, double* totals) const {
   constexpr int64_t kTogether = 8;
   const int64_t columns = features_ + 1;
   std::fill_n(totals, count * targets_, start);
@@ -138,9 +138,9 @@ void Forest::Sum(const double* rows, int64_t count, Aggregate aggregate, double 
       for (uint32_t v = range.begin; v < range.end; ++v) {
         const Vote& vote = votes_[v];
         double& to = total[vote.target];
-        if (aggregate == Aggregate::kMin) {
+        if (aggregate == TreeAggregate::kMin) {
           to = std::min(to, vote.weight);
-        } else if (aggregate == Aggregate::kMax) {
+        } else if (aggregate == TreeAggregate::kMax) {
           to = std::max(to, vote.weight);
         } else {
           to += vote.weight;
@@ -169,7 +169,7 @@ void Widen(DataType type, const void* from, int64_t first, int64_t count, int64_
 }  // namespace
 
 Result<ReferenceRoutine> ForestRoutine(
-    const ReferenceSite& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
+    const ReferenceSite& site, Forest forest, TreeAggregate aggregate, double start, int64_t rows,
     std::function<void(const TensorCall& run, int64_t row, const double* totals)> finish) {
   PT_CHECK_OK(NeedFeatureType(site));
   const DataType type = site.in[0].type;

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "lib/backend/reference/operator.h"
+#include "partitiontuner/graph/operators/decision_trees.h"
 
 namespace pt::reference {
-
-enum class Branch : uint8_t { kLessOrEqual, kLess, kGreaterOrEqual, kGreater, kEqual, kNotEqual, kMember, kLeaf };
-enum class Aggregate : uint8_t { kAverage, kSum, kMin, kMax };
 
 // What a leaf says about one target.
 struct Vote {
@@ -21,7 +19,7 @@ struct Vote {
 // Trees as their operator lists them.
 struct ListedTrees {
   struct Node {
-    Branch branch = Branch::kLeaf;
+    TreeBranch branch = TreeBranch::kLeaf;
     bool missing_is_true = false;  // where NaN goes
     int64_t feature = 0;
     double split = 0;
@@ -50,7 +48,7 @@ class Forest {
   // Adds up what the trees say of up to kBlock rows, in the order of the trees: rows have features + 1 columns, the
   // last of which is 0, and totals [rows, targets] are filled. Targets that no leaf names keep the aggregate's start.
   // Sums of kAverage are not yet divided.
-  void Sum(const double* rows, int64_t count, Aggregate aggregate, double start, double* totals) const;
+  void Sum(const double* rows, int64_t count, TreeAggregate aggregate, double start, double* totals) const;
 
  private:
   // A leaf leads to itself: it asks whether the last column, 0, is at most infinity. The false child lies behind the
@@ -72,9 +70,9 @@ class Forest {
   void WalkPlain(uint32_t root, const double* rows, uint32_t* leaves) const;
 
   std::vector<Node> nodes_;
-  std::vector<Range> ranges_;                      // by node: votes of leaves, members of kMember
-  std::vector<std::pair<Branch, bool>> branches_;  // by node: how it asks, where NaN goes
-  bool plain_ = true;                              // all nodes are kLessOrEqual, and NaN goes to false
+  std::vector<Range> ranges_;                          // by node: votes of leaves, members of kMember
+  std::vector<std::pair<TreeBranch, bool>> branches_;  // by node: how it asks, where NaN goes
+  bool plain_ = true;                                  // all nodes are kLessOrEqual, and NaN goes to false
   std::vector<uint32_t> roots_;
   std::vector<Vote> votes_;
   std::vector<double> members_;
@@ -84,7 +82,7 @@ class Forest {
 // Walks a row-major input [rows, features] of numbers through the forest: finish(run, row, totals) with what Sum gives
 // for each row, in any order and on all cores. Integers are compared as float32, as ONNX Runtime does.
 Result<ReferenceRoutine> ForestRoutine(
-    const ReferenceSite& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
+    const ReferenceSite& site, Forest forest, TreeAggregate aggregate, double start, int64_t rows,
     std::function<void(const TensorCall& run, int64_t row, const double* totals)> finish);
 
 }  // namespace pt::reference

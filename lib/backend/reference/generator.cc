@@ -10,6 +10,7 @@
 #include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/constants.h"
 #include "partitiontuner/graph/operators/named_types.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
@@ -17,30 +18,13 @@ namespace pt::reference {
 namespace {
 
 Result<ReferenceRoutine> Constant(ReferenceSite& site) {
-  Tensor tensor;
-  const Node& node = site.node;
-  if (const Attribute* value = node.find("value"); value != nullptr && std::holds_alternative<Tensor>(*value)) {
-    tensor = std::get<Tensor>(*value);
-  } else if (const Attribute* one = node.find("value_float"); one != nullptr && std::holds_alternative<float>(*one)) {
-    tensor = Tensor::Float32({}, {std::get<float>(*one)});
-  } else if (const Attribute* integer = node.find("value_int");
-             integer != nullptr && std::holds_alternative<int64_t>(*integer)) {
-    tensor = Tensor::Int64({}, {std::get<int64_t>(*integer)});
-  } else if (const Attribute* floats = node.find("value_floats");
-             floats != nullptr && std::holds_alternative<std::vector<float>>(*floats)) {
-    const auto& values = std::get<std::vector<float>>(*floats);
-    tensor = Tensor::Float32({static_cast<int64_t>(values.size())}, values);
-  } else if (const Attribute* ints = node.find("value_ints");
-             ints != nullptr && std::holds_alternative<std::vector<int64_t>>(*ints)) {
-    const auto& values = std::get<std::vector<int64_t>>(*ints);
-    tensor = Tensor::Int64({static_cast<int64_t>(values.size())}, values);
-  } else {
-    return site.Unsupported("is supported with numbers only");
-  }
+  const std::optional<Tensor> given = ReadConstant(site.node);
+  if (!given) return site.Unsupported("is supported with numbers only");
+  const Tensor& tensor = *given;
   if (BytesOf(tensor.type()) == 0)
     return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
   PT_CHECK_OK(site.Out(0, tensor.type(), tensor.dims()));
-  return ReferenceRoutine{[tensor](const TensorCall& run) -> Status {
+  return ReferenceRoutine{[tensor = tensor](const TensorCall& run) -> Status {
     if (!tensor.bytes().empty()) std::memcpy(run.out<void>(), tensor.bytes().data(), tensor.bytes().size());
     return {};
   }};
@@ -48,10 +32,7 @@ Result<ReferenceRoutine> Constant(ReferenceSite& site) {
 
 Result<ReferenceRoutine> ConstantOfShape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  Tensor value = Tensor::Float32({1}, {0});
-  if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given))
-    value = std::get<Tensor>(*given);
-  if (value.element_count() != 1) return site.Invalid("the value is not a single element");
+  PT_ASSIGN(const Tensor value, OrInvalid(ReadFillValue(site.node), site));
   if (site.in[0].type != DataType::kInt64 || site.in[0].rank() > 1)
     return site.Invalid("the shape is not a list of int64");
   std::vector<int64_t> dims;
@@ -127,7 +108,7 @@ Result<ReferenceRoutine> EyeLike(ReferenceSite& site) {
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   if (!CanCast(DataType::kFloat32, type) || type == DataType::kFloat8E8M0) return UnsupportedType(site, type);
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
-  const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
+  const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = ReadDiagonal(site.node);
   std::array<std::byte, sizeof(Bytes16)> bytes_of_one{};  // those of zero are zero in all types
   const float one = 1;
   Convert(DataType::kFloat32, type, true, &one, bytes_of_one.data(), 0, 1);
@@ -159,7 +140,7 @@ Result<ReferenceRoutine> CosineWindow(ReferenceSite& site, double a0, double a1,
     size = site.out[0].dims[0];
   }
   PT_CHECK_OK(site.Out(0, type, {size}));
-  const bool periodic = site.node.int_or("periodic", 1) != 0;
+  const bool periodic = IsPeriodic(site.node);
   const DataType size_type = site.in[0].type;
   return VisitType(type, [&]<typename T>() -> Result<ReferenceRoutine> {
     if constexpr (!kIsNumber<T> || std::is_same_v<T, bool>)

@@ -9,6 +9,7 @@
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/checked.h"
@@ -20,20 +21,13 @@ namespace {
 Result<ReferenceRoutine> CenterCropPad(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
-  std::vector<int64_t> axes;
-  for (int64_t a : site.node.ints_or("axes", {})) {
-    PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
-    axes.push_back(axis);
-  }
-  if (site.node.find("axes") == nullptr) {
-    for (int64_t d = 0; d < site.in[0].rank(); ++d) axes.push_back(d);
-  }
+  PT_ASSIGN(const std::vector<size_t> axes, OrInvalid(ReadAxes(site.node, in.size()), site));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != static_cast<int64_t>(axes.size()))
     return site.Invalid("the shape does not fit the axes");
   std::vector<int64_t> out = in;
   if (site.is_constant(1)) {
     const std::vector<int64_t> shape = site.in[1].constant->ToInts();
-    for (size_t i = 0; i < axes.size(); ++i) out[static_cast<size_t>(axes[i])] = shape[i];
+    for (size_t i = 0; i < axes.size(); ++i) out[axes[i]] = shape[i];
     for (int64_t dim : out) {
       if (dim < 0) return site.Invalid("a dim is negative");
     }
@@ -51,7 +45,7 @@ Result<ReferenceRoutine> CenterCropPad(ReferenceSite& site) {
     return ReferenceRoutine{[=, strides = DenseStrides(in)](const TensorCall& run) -> Status {
       const Indices shape{run.in<void>(1), wide};
       for (size_t i = 0; i < axes.size(); ++i) {
-        if (shape[static_cast<int64_t>(i)] != out[static_cast<size_t>(axes[i])]) {
+        if (shape[static_cast<int64_t>(i)] != out[axes[i]]) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape",
                            "CenterCropPad: the shape is not the one planned for");
         }
@@ -233,7 +227,7 @@ Result<ReferenceRoutine> DeformConv(ReferenceSite& site) {
   p.channels = x[1];
   p.outputs = weights[0];
   p.group = ReadConvolutionGroups(site.node);
-  p.offset_group = site.node.int_or("offset_group", 1);
+  p.offset_group = ReadOffsetGroups(site.node);
   if (p.group < 1 || p.offset_group < 1 || p.channels % p.group != 0 || p.outputs % p.group != 0 ||
       p.channels % p.offset_group != 0 || weights[1] != p.channels / p.group) {
     return site.Invalid("groups do not divide the channels");

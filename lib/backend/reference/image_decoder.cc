@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "lib/backend/host/parallel.h"
+#include "partitiontuner/graph/operators/images.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -114,14 +115,12 @@ Result<ReferenceRoutine> ImageDecoder(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedContent(0));
   if (site.in[0].type != DataType::kUint8 || site.in[0].rank() != 1)
     return site.Invalid("its input is not a list of bytes");
-  const std::string format = site.node.string_or("pixel_format", "RGB");
-  if (format != "RGB" && format != "BGR" && format != "Grayscale")
-    return site.Invalid(UnknownWord("pixel_format", format, {"RGB", "BGR", "Grayscale"}));
+  PT_ASSIGN(const PixelFormat format, OrInvalid(ReadPixelFormat(site.node), site));
   const auto content = site.in[0].constant->bytes();
   PT_ASSIGN(const Pixels p, ReadPixels(site, {reinterpret_cast<const uint8_t*>(content.data()), content.size()}));
-  const int64_t channels = format == "Grayscale" ? 1 : 3;
+  const int64_t channels = format == PixelFormat::kGrayscale ? 1 : 3;
   PT_CHECK_OK(site.Out(0, DataType::kUint8, {p.height, p.width, channels}));
-  const bool reversed = format == "BGR";
+  const bool reversed = format == PixelFormat::kBgr;
   return ReferenceRoutine{[=](const TensorCall& run) -> Status {
     ParallelRanges(run.team, p.height, static_cast<double>(p.width) * 3, [&](int64_t begin, int64_t end) {
       for (int64_t y = begin; y < end; ++y) {

@@ -1,4 +1,6 @@
 // Operators of ai.onnx.ml that look values up in a table: LabelEncoder, CategoryMapper.
+#include "partitiontuner/graph/operators/labels.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,6 +8,7 @@
 #include <unordered_map>
 
 #include "lib/backend/reference/datum_operator.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::reference {
@@ -28,47 +31,10 @@ std::string KeyOf(const Tensor& tensor, size_t i) {
   });
 }
 
-// A tensor of what an attribute holds; nothing when there is no such attribute.
-Result<std::optional<Tensor>> ListOf(const DatumCall& call, std::string_view name) {
-  const Attribute* const found = call.node.find(name);
-  if (found == nullptr) return std::optional<Tensor>();
-  if (const auto* tensor = std::get_if<Tensor>(found)) return std::optional(*tensor);
-  if (const auto* ints = std::get_if<std::vector<int64_t>>(found)) {
-    return std::optional(Tensor::Int64({std::ssize(*ints)}, *ints));
-  }
-  if (const auto* floats = std::get_if<std::vector<float>>(found)) {
-    return std::optional(Tensor::Float32({std::ssize(*floats)}, *floats));
-  }
-  if (const auto* strings = std::get_if<std::vector<std::string>>(found)) {
-    PT_ASSIGN(Tensor tensor, Tensor::FromStrings({std::ssize(*strings)}, *strings));
-    return std::optional(std::move(tensor));
-  }
-  return call.Invalid("attribute \"" + std::string(name) + "\" is not a list");
-}
-
-// The one attribute of several that is given.
-Result<Tensor> OneOf(const DatumCall& call, std::string_view role) {
-  std::optional<Tensor> list;
-  for (const std::string_view kind : {"strings", "int64s", "floats", "tensor"}) {
-    PT_ASSIGN(std::optional<Tensor> given, ListOf(call, std::string(role) + "_" + std::string(kind)));
-    if (!given) continue;
-    if (list) return call.Invalid("has its " + std::string(role) + " twice");
-    list = std::move(given);
-  }
-  if (!list) return call.Invalid("has no " + std::string(role));
-  return *std::move(list);
-}
-
 // What stands for values without a key, one element of the values' type.
 Result<Tensor> DefaultOf(const DatumCall& call, DataType type) {
-  PT_ASSIGN(const std::optional<Tensor> given, ListOf(call, "default_tensor"));
-  if (given) {
-    if (given->type() == type && given->element_count() == 1) return *given;
-    return call.Invalid("its default is not one element of the type of its values");
-  }
-  if (type == DataType::kString) return Tensor::FromStrings({}, {call.node.string_or("default_string", "_Unused")});
-  if (type == DataType::kFloat32) return Tensor::Float32({}, {call.node.float_or("default_float", -0.0F)});
-  if (type == DataType::kInt64) return Tensor::Int64({}, {call.node.int_or("default_int64", -1)});
+  PT_ASSIGN(std::optional<Tensor> given, OrInvalid(ReadDefaultLabel(call.node, type), call));
+  if (given) return *std::move(given);
   return VisitType(type, [&]<typename T>() -> Result<Tensor> {
     if constexpr (kIsNumber<T> && !std::is_same_v<T, bool>) {
       const T value = ElementOf<T>(kIsFloat<T> ? -0.0 : -1.0);
@@ -160,17 +126,16 @@ Result<Lists> Between(const DatumCall& call, bool from_strings, const Tensor& st
 
 // The first definition has one list, of which strings become places and places strings.
 Result<Lists> FirstLabels(const DatumCall& call, bool from_strings) {
-  PT_ASSIGN(const std::optional<Tensor> classes, ListOf(call, "classes_strings"));
-  if (!classes || classes->type() != DataType::kString) return call.Invalid("needs a list classes_strings");
-  std::vector<int64_t> places(static_cast<size_t>(classes->element_count()));
+  PT_ASSIGN(const Tensor classes, OrInvalid(ReadFirstLabels(call.node), call));
+  std::vector<int64_t> places(static_cast<size_t>(classes.element_count()));
   std::iota(places.begin(), places.end(), 0);
-  return Between(call, from_strings, *classes, Tensor::Int64(classes->dims(), places));
+  return Between(call, from_strings, classes, Tensor::Int64(classes.dims(), places));
 }
 
 Result<Lists> Labels(const DatumCall& call, bool from_strings) {
   if (call.opset < 2) return FirstLabels(call, from_strings);
-  PT_ASSIGN(Tensor keys, OneOf(call, "keys"));
-  PT_ASSIGN(Tensor values, OneOf(call, "values"));
+  PT_ASSIGN(LabelLists lists, OrInvalid(ReadLabels(call.node), call));
+  Tensor &keys = lists.keys, &values = lists.values;
   if (!IsKeyType(keys.type()) || !IsKeyType(values.type())) {
     return call.Unsupported("is not supported from " + std::string(DataTypeName(keys.type())) + " to " +
                             std::string(DataTypeName(values.type())));
@@ -182,12 +147,8 @@ Status LabelEncoder(DatumCall& call) { return ByTable(call, Labels); }
 
 // Between the two lists, in the direction that the input asks for.
 Result<Lists> Categories(const DatumCall& call, bool from_strings) {
-  PT_ASSIGN(const std::optional<Tensor> ints, ListOf(call, "cats_int64s"));
-  PT_ASSIGN(const std::optional<Tensor> strings, ListOf(call, "cats_strings"));
-  if (!ints || !strings || ints->type() != DataType::kInt64 || strings->type() != DataType::kString) {
-    return call.Invalid("needs lists cats_int64s and cats_strings");
-  }
-  return Between(call, from_strings, *strings, *ints);
+  PT_ASSIGN(const LabelLists lists, OrInvalid(ReadCategoryMap(call.node), call));
+  return Between(call, from_strings, lists.values, lists.keys);
 }
 Status CategoryMapper(DatumCall& call) { return ByTable(call, Categories); }
 

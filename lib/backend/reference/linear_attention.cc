@@ -6,9 +6,10 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/attention.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -26,18 +27,14 @@ struct Recurrence {
   int64_t state() const { return key_size * value_size; }
 };
 
-Status ReadHeads(const ReferenceSite& site, Recurrence& r) {
+Status ReadHeads(const ReferenceSite& site, const LinearAttentionNode& node, Recurrence& r) {
   for (const Input input : {kQuery, kKey, kValue, kDecay, kBeta}) {
     if (site.has(input) && site.in[input].rank() != 3)
       return site.Invalid("input " + std::to_string(input) + " has dims " + DimsText(site.in[input].dims) +
                           "; expected [batch, length, size]");
   }
-  const int64_t queries = site.node.int_or("q_num_heads", 0);
-  r.heads = site.node.int_or("kv_num_heads", 0);
-  if (r.heads < 1 || queries < 1 || queries % r.heads != 0) {
-    return site.Invalid("q_num_heads is " + std::to_string(queries) + " and kv_num_heads " + std::to_string(r.heads) +
-                        "; the first must be a positive multiple of the second");
-  }
+  const int64_t queries = node.q_heads;
+  r.heads = node.kv_heads;
   r.shared = queries / r.heads;
   const std::vector<int64_t>&q = site.in[kQuery].dims, &k = site.in[kKey].dims, &v = site.in[kValue].dims;
   r.batch = q[0];
@@ -53,13 +50,10 @@ Status ReadHeads(const ReferenceSite& site, Recurrence& r) {
 }
 
 // Which of decay and beta the rule takes: those, and no others, are given.
-Status ReadRule(const ReferenceSite& site, Recurrence& r) {
-  const std::string rule = site.node.string_or("update_rule", "gated_delta");
-  const bool gated = rule.starts_with("gated"), corrects = rule.ends_with("delta");
-  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
-    return site.Invalid(UnknownWord("update_rule", rule, {"linear", "gated", "delta", "gated_delta"}));
+Status ReadRule(const ReferenceSite& site, const LinearAttentionNode& node, Recurrence& r) {
+  const bool gated = node.is_gated, corrects = node.corrects;
   if (site.has(kDecay) != gated || site.has(kBeta) != corrects) {
-    return site.Invalid("update_rule \"" + rule + "\" takes " + (gated ? "a" : "no") + " decay and " +
+    return site.Invalid("update_rule \"" + node.update_rule + "\" takes " + (gated ? "a" : "no") + " decay and " +
                         (corrects ? "a" : "no") + " beta");
   }
   const auto size_of = [&](Input input, int64_t other) -> Result<int64_t> {
@@ -135,10 +129,10 @@ Result<ReferenceRoutine> LinearAttention(ReferenceSite& site) {
     if (site.has(i) && site.in[i].type != DataType::kFloat32) return UnsupportedType(site, site.in[i].type);
   }
   Recurrence r;
-  PT_CHECK_OK(ReadHeads(site, r));
-  PT_CHECK_OK(ReadRule(site, r));
-  const auto given = static_cast<double>(site.node.float_or("scale", 0));
-  r.scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(r.key_size));
+  PT_ASSIGN(const LinearAttentionNode node, OrInvalid(ReadLinearAttention(site.node), site));
+  PT_CHECK_OK(ReadHeads(site, node, r));
+  PT_CHECK_OK(ReadRule(site, node, r));
+  r.scale = node.ScaleOf(r.key_size);
   const std::vector<int64_t> states = {r.batch, r.heads, r.key_size, r.value_size};
   PT_CHECK_OK(site.NeedDims(kPast, "past_state", states));
   // A state and what a token writes, for each head of each entry.

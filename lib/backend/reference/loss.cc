@@ -4,22 +4,20 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/training.h"
 
 namespace pt::reference {
 namespace {
 
-enum class Reduction : uint8_t { kNone, kSum, kMean };
-
 // Scores [n, c, d...], one class a position [n, d...], optionally a weight a class.
 struct Loss {
   int64_t batch = 0, classes = 0, inner = 1;
-  Reduction reduction = Reduction::kMean;
-  std::optional<int64_t> ignored;
+  LossNode node;
   bool wide = true;  // class indices are int64
 };
 
-Result<Loss> ReadLoss(ReferenceSite& site) {
+Result<Loss> MakeLoss(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   if (x.size() < 2) return site.Invalid("the scores have no class dim");
@@ -30,20 +28,13 @@ Result<Loss> ReadLoss(ReferenceSite& site) {
   if (site.has(2) && (site.in[2].dims != std::vector<int64_t>{x[1]} || site.in[2].type != site.in[0].type))
     return site.Invalid("the weights are not one value a class");
   Loss loss;
+  PT_ASSIGN(loss.node, OrInvalid(ReadLoss(site.node), site));
   loss.batch = x[0];
   loss.classes = x[1];
   for (size_t d = 2; d < x.size(); ++d) loss.inner *= x[d];
   loss.wide = site.in[1].type == DataType::kInt64;
-  const std::string reduction = site.node.string_or("reduction", "mean");
-  if (reduction == "none") {
-    loss.reduction = Reduction::kNone;
-  } else if (reduction == "sum") {
-    loss.reduction = Reduction::kSum;
-  } else if (reduction != "mean") {
-    return site.Invalid(UnknownWord("reduction", reduction, {"none", "sum", "mean"}));
-  }
-  if (site.node.find("ignore_index") != nullptr) loss.ignored = site.node.int_or("ignore_index", 0);
-  PT_CHECK_OK(site.Out(0, site.in[0].type, loss.reduction == Reduction::kNone ? positions : std::vector<int64_t>{}));
+  PT_CHECK_OK(
+      site.Out(0, site.in[0].type, loss.node.reduction == LossReduction::kNone ? positions : std::vector<int64_t>{}));
   return loss;
 }
 
@@ -54,25 +45,25 @@ Status SumLoss(const Loss& loss, const TensorCall& run, F&& log_probability) {
   double sum = 0, weights = 0;
   for (int64_t i = 0; i < loss.batch * loss.inner; ++i) {
     const int64_t target = targets[i];
-    const bool ignored = loss.ignored && target == *loss.ignored;
+    const bool ignored = loss.node.ignored && target == *loss.node.ignored;
     if (!ignored && (target < 0 || target >= loss.classes)) {
       return MakeError(ErrorCode::kInvalidInput, "reference.index",
                        "a loss: class " + std::to_string(target) + " does not exist");
     }
     const double weight = ignored ? 0 : run.in<T>(2) != nullptr ? static_cast<double>(run.in<T>(2)[target]) : 1;
     const double value = ignored ? 0 : -weight * log_probability(i, target);
-    if (loss.reduction == Reduction::kNone) run.out<T>()[i] = static_cast<T>(value);
+    if (loss.node.reduction == LossReduction::kNone) run.out<T>()[i] = static_cast<T>(value);
     sum += value;
     weights += weight;
   }
-  if (loss.reduction != Reduction::kNone && run.out<T>() != nullptr) {
-    *run.out<T>() = static_cast<T>(loss.reduction == Reduction::kMean ? sum / weights : sum);
+  if (loss.node.reduction != LossReduction::kNone && run.out<T>() != nullptr) {
+    *run.out<T>() = static_cast<T>(loss.node.reduction == LossReduction::kMean ? sum / weights : sum);
   }
   return {};
 }
 
 Result<ReferenceRoutine> NegativeLogLikelihoodLoss(ReferenceSite& site) {
-  PT_ASSIGN(const Loss loss, ReadLoss(site));
+  PT_ASSIGN(const Loss loss, MakeLoss(site));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[loss](const TensorCall& run) -> Status {
       return SumLoss<T>(loss, run, [&](int64_t i, int64_t target) {
@@ -84,7 +75,7 @@ Result<ReferenceRoutine> NegativeLogLikelihoodLoss(ReferenceSite& site) {
 }
 
 Result<ReferenceRoutine> SoftmaxCrossEntropyLoss(ReferenceSite& site) {
-  PT_ASSIGN(const Loss loss, ReadLoss(site));
+  PT_ASSIGN(const Loss loss, MakeLoss(site));
   PT_CHECK_OK(site.Out(1, site.in[0].type, site.in[0].dims));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[loss](const TensorCall& run) -> Status {

@@ -93,7 +93,7 @@ Result<std::vector<int64_t>> SplitSizes(const ReferenceSite& site, int64_t dim) 
       return site.Invalid("the split sizes do not add up to the dim");
     return *given;
   }
-  if (const int64_t named = site.node.int_or("num_outputs", parts); named != parts)
+  if (const int64_t named = ReadPartCount(site.node).value_or(parts); named != parts)
     return site.Invalid("num_outputs is " + std::to_string(named) + ", its outputs are " + std::to_string(parts));
   if (site.opset < 18 && dim % parts != 0)
     return site.Invalid("the dim has no " + std::to_string(parts) + " equal parts");
@@ -281,17 +281,16 @@ Result<ReferenceRoutine> DepthAndSpace(ReferenceSite& site) {
 Result<ReferenceRoutine> ReverseSequence(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
-  const int64_t batch_axis = site.node.int_or("batch_axis", 1), time_axis = site.node.int_or("time_axis", 0);
-  if (in.size() < 2 || !((batch_axis == 0 && time_axis == 1) || (batch_axis == 1 && time_axis == 0))) {
-    return site.Invalid("batch_axis and time_axis must be 0 and 1");
-  }
-  const int64_t batch = in[static_cast<size_t>(batch_axis)], time = in[static_cast<size_t>(time_axis)];
+  PT_ASSIGN(const ReverseSequenceNode node, OrInvalid(ReadReverseSequence(site.node), site));
+  if (in.size() < 2) return site.Invalid("its input does not have two dims");
+  const int64_t batch = in[node.batch_axis], time = in[node.time_axis];
   if (site.in[1].type != DataType::kInt64 || site.in[1].dims != std::vector<int64_t>{batch})
     return site.Invalid("the lengths are not one int64 a batch entry");
   PT_CHECK_OK(site.Out(0, site.in[0].type, in));
   int64_t inner = 1;
   for (size_t d = 2; d < in.size(); ++d) inner *= in[d];
-  const int64_t batch_step = batch_axis == 0 ? time * inner : inner, time_step = time_axis == 0 ? batch * inner : inner;
+  const int64_t batch_step = node.batch_axis == 0 ? time * inner : inner,
+                time_step = node.time_axis == 0 ? batch * inner : inner;
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[=](const TensorCall& run) -> Status {
       for (int64_t b = 0; b < batch; ++b) {

@@ -322,10 +322,8 @@ Result<ReferenceRoutine> MeanVarianceNormalization(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   std::vector<int64_t> statistics = dims;
-  for (int64_t a : site.node.ints_or("axes", {0, 2, 3})) {
-    PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
-    statistics[static_cast<size_t>(axis)] = 1;
-  }
+  PT_ASSIGN(const std::vector<size_t> axes, OrInvalid(ReadAxes(site.node, dims.size()), site));
+  for (const size_t axis : axes) statistics[axis] = 1;
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const auto walk = MakeBroadcast<1>({statistics}, dims);
   int64_t sets = 1;

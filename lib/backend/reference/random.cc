@@ -1,5 +1,7 @@
 // Operators that draw at random: Bernoulli, Multinomial, RandomNormal, RandomUniform and their Like forms. ONNX leaves
 // the generator open; see random_source.h for ours.
+#include "partitiontuner/graph/operators/random.h"
+
 #include <array>
 #include <cmath>
 
@@ -32,13 +34,15 @@ Result<ReferenceRoutine> Fill(ReferenceSite& site, DataType type, std::vector<in
 }
 
 Result<ReferenceRoutine> Uniform(ReferenceSite& site, DataType type, std::vector<int64_t> dims) {
-  const double low = site.node.float_or("low", 0.0F), high = site.node.float_or("high", 1.0F);
+  const UniformRange range = ReadUniformRange(site.node);
+  const double low = range.low, high = range.high;
   return Fill(site, type, std::move(dims), [=](RandomSource& source) { return low + (high - low) * source.Uniform(); });
 }
 
 Result<ReferenceRoutine> Normal(ReferenceSite& site, DataType type, std::vector<int64_t> dims) {
-  const double mean = site.node.float_or("mean", 0.0F), scale = site.node.float_or("scale", 1.0F);
-  return Fill(site, type, std::move(dims), [=](RandomSource& source) { return mean + scale * source.Normal(); });
+  const NormalMoments moments = ReadNormalMoments(site.node);
+  const double mean = moments.mean, deviation = moments.deviation;
+  return Fill(site, type, std::move(dims), [=](RandomSource& source) { return mean + deviation * source.Normal(); });
 }
 
 using Distribution = Result<ReferenceRoutine> (*)(ReferenceSite&, DataType, std::vector<int64_t>);
@@ -110,10 +114,10 @@ Result<ReferenceRoutine> Multinomial(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input does not have dims [batch, classes]");
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
-  const int64_t batch = site.in[0].dims[0], classes = site.in[0].dims[1], samples = site.node.int_or("sample_size", 1);
+  const int64_t batch = site.in[0].dims[0], classes = site.in[0].dims[1];
+  PT_ASSIGN(const int64_t samples, OrInvalid(ReadSampleCount(site.node), site));
   PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", DataType::kInt32), site));
   if (!IsIndexType(type)) return site.Invalid("its dtype is neither int32 nor int64");
-  if (samples < 1) return site.Invalid("sample_size is " + std::to_string(samples) + "; expected at least 1");
   PT_CHECK_OK(site.Out(0, type, {batch, samples}));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
   ReferenceRoutine routine;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/random.h"
 #include "partitiontuner/support/hash.h"
 
 namespace pt::reference {
@@ -29,22 +31,17 @@ double RandomSource::Normal() {
 }
 
 Result<uint32_t> SeedOf(const ReferenceSite& site) {
-  const Attribute* given = site.node.find("seed");
-  if (given == nullptr) {
-    std::string place = site.node.op;
-    bool known = false;
-    for (const Source& source : site.node.source) {
-      known = known || !source.first_output.empty();
-      place += "/" + source.subgraph + "#" + std::to_string(source.index);
-    }
-    // Nodes out of functions have no place of their own in the file.
-    if (!known && !site.node.outputs.empty()) place += "/" + std::to_string(site.node.outputs[0].value);
-    return static_cast<uint32_t>(HashText(place).low);
+  PT_ASSIGN(const std::optional<uint32_t> given, OrInvalid(ReadSeed(site.node), site));
+  if (given) return *given;
+  std::string place = site.node.op;
+  bool known = false;
+  for (const Source& source : site.node.source) {
+    known = known || !source.first_output.empty();
+    place += "/" + source.subgraph + "#" + std::to_string(source.index);
   }
-  if (const auto* whole = std::get_if<int64_t>(given)) return static_cast<uint32_t>(*whole);
-  const auto* real = std::get_if<float>(given);
-  if (real == nullptr || !(std::fabs(*real) < 0x1p63F)) return site.Invalid("the seed does not fit in 64 bits");
-  return static_cast<uint32_t>(static_cast<int64_t>(*real));
+  // Nodes out of functions have no place of their own in the file.
+  if (!known && !site.node.outputs.empty()) place += "/" + std::to_string(site.node.outputs[0].value);
+  return static_cast<uint32_t>(HashText(place).low);
 }
 
 }  // namespace pt::reference

@@ -205,7 +205,7 @@ Result<ReferenceRoutine> AffineGrid(ReferenceSite& site) {
   out.push_back(static_cast<int64_t>(rank));
   if (size[0] != theta[0]) return site.Invalid("theta does not fit the size");
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  const bool align = site.node.int_or("align_corners", 0) != 0;
+  const bool align = AlignsCorners(site.node);
   int64_t positions = 1;
   for (size_t d = 0; d < rank; ++d) positions *= size[d + 2];
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {

@@ -1,5 +1,7 @@
 // Operators that make sequences of tensors and take them apart. Sequences share their tensors: what is put into one is
 // copied at most once.
+#include "partitiontuner/graph/operators/sequences.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -189,7 +191,7 @@ Status SplitToSequence(DatumCall& call) {
       CountBytes(call.memory, static_cast<uint64_t>(std::min<int64_t>(dims[at], INT64_MAX / 64)) * sizeof(TensorPtr)));
   PT_ASSIGN(const std::vector<int64_t> lengths, SplitLengths(call, dims[at]));
   const int64_t outer = ProductOf(dims, 0, at), inner = ProductOf(dims, at + 1, dims.size());
-  const bool drop_axis = !call.has(1) && call.node.int_or("keepdims", 1) == 0;
+  const bool drop_axis = !call.has(1) && !KeepsSplitDim(call.node);
   std::vector<TensorPtr> parts;
   int64_t begin = 0;
   for (const int64_t length : lengths) {
@@ -214,7 +216,7 @@ Status ConcatFromSequence(DatumCall& call) {
   PT_ASSIGN(const Datum* const sequence, call.SequenceAt(0));
   const std::span<const TensorPtr> elements = sequence->elements();
   if (elements.empty()) return call.Invalid("there is nothing to join in an empty sequence");
-  const bool new_axis = call.node.int_or("new_axis", 0) != 0;
+  const bool new_axis = HasNewAxis(call.node);
   const int64_t rank = elements[0]->rank() + (new_axis ? 1 : 0);
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(call.node, call.opset, static_cast<size_t>(rank)), call));
   const auto at = static_cast<size_t>(axis);

@@ -8,6 +8,7 @@
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/named_types.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/signals.h"
 #include "partitiontuner/graph/stft_sizes.h"
 
 namespace pt::reference {
@@ -21,14 +22,15 @@ Result<ReferenceRoutine> Dft(ReferenceSite& site) {
   const int64_t rank = site.in[0].rank();
   if (in.size() < 2 || (in.back() != 1 && in.back() != 2))
     return site.Invalid("its input's last dim holds no complex numbers");
-  const bool onesided = site.node.int_or("onesided", 0) != 0, inverse = site.node.int_or("inverse", 0) != 0;
+  const DftNode node = ReadDft(site.node);
+  const bool onesided = node.onesided, inverse = node.inverse;
   if (onesided && in.back() != (inverse ? 2 : 1))
     return site.Invalid(inverse ? "a one-sided inverse takes complex numbers" : "a one-sided transform takes reals");
   const bool by_attribute = site.opset < 20;
   PT_ASSIGN(const std::optional<double> length_input, site.Scalar(1));
   PT_ASSIGN(const std::optional<double> axis_input,
             by_attribute ? Result<std::optional<double>>(std::optional<double>()) : site.Scalar(2));
-  const int64_t given = by_attribute ? site.node.int_or("axis", 1) : static_cast<int64_t>(axis_input.value_or(-2));
+  const int64_t given = by_attribute ? node.axis : static_cast<int64_t>(axis_input.value_or(-2));
   PT_ASSIGN(const int64_t axis, site.Axis(given, rank));
   if (axis == rank - 1) return site.Invalid("the transform runs along the complex dim");
   const auto at = static_cast<size_t>(axis);
@@ -91,7 +93,7 @@ Result<ReferenceRoutine> Stft(ReferenceSite& site) {
   if (!fitting || (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type)))
     return site.Invalid("step, frame length or window do not fit the signal");
   const int64_t parts = in.size() == 3 ? in[2] : 1, frames = *fitting;
-  const int64_t bins = BinsOf(n, site.node.int_or("onesided", 1) != 0);
+  const int64_t bins = BinsOf(n, IsOnesidedStft(site.node));
   PT_CHECK_OK(site.Out(0, site.in[0].type, {in[0], frames, bins, 2}));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[=, batch = in[0], length = in[1]](const TensorCall& run) -> Status {

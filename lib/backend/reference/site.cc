@@ -2,6 +2,8 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/attribute_lists.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -81,12 +83,7 @@ Result<std::optional<std::vector<int64_t>>> ReferenceSite::Ints(size_t input, st
     if (in[input].rank() > 1) return Invalid("\"" + std::string(attribute) + "\" is not a list");
     return std::optional(in[input].constant->ToInts());
   }
-  if (const Attribute* found = node.find(attribute)) {
-    if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
-    if (const auto* one = std::get_if<int64_t>(found)) return std::optional(std::vector<int64_t>{*one});
-    return Invalid("attribute \"" + std::string(attribute) + "\" is not a list of integers");
-  }
-  return std::optional<std::vector<int64_t>>();
+  return OrInvalid(ReadInts(node, attribute), *this);
 }
 
 Result<std::optional<double>> ReferenceSite::Scalar(size_t input) const {

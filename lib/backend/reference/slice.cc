@@ -131,11 +131,9 @@ Result<ReferenceRoutine> SliceByInputs(ReferenceSite& site) {
 
 Result<ReferenceRoutine> SliceByAttributes(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const std::vector<int64_t> starts = site.node.ints_or("starts", {}), ends = site.node.ints_or("ends", {}),
-                             axes = site.node.ints_or("axes", {});
-  const auto count = static_cast<int64_t>(starts.size());
-  if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size()))
-    return site.Invalid("starts, ends and axes differ in length");
+  PT_ASSIGN(const SliceNode node, OrInvalid(ReadSlice(site.node), site));
+  const std::vector<int64_t>&starts = node.starts, &ends = node.ends, &axes = node.axes;
+  const int64_t count = std::ssize(starts);
   SlicePlan plan;
   const List axes_list{{axes.empty() ? nullptr : axes.data(), true}, axes.empty() ? 0 : count};
   if (!PlanSlice(site.in[0].dims, {{starts.data(), true}, count}, {{ends.data(), true}, count}, axes_list, {}, plan))
@@ -283,7 +281,7 @@ Result<ReferenceRoutine> Pad(ReferenceSite& site) {
   const bool by_attribute = site.opset < 11;
   PT_CHECK_OK(site.NeedInputs(by_attribute ? 1 : 2, 4));
   PT_ASSIGN(PadPlan plan, ReadPad(site));
-  const std::vector<int64_t> attribute = site.node.ints_or("pads", {});
+  const std::vector<int64_t> attribute = ReadPads(site.node);
   const int64_t count = by_attribute ? static_cast<int64_t>(attribute.size()) : site.in[1].count();
   if (!by_attribute && !IsIndexType(site.in[1].type)) return site.Invalid("the pads are not integers");
   if (count != 2 * static_cast<int64_t>(plan.axes.size())) return site.Invalid("the pads do not fit the input");

@@ -7,6 +7,8 @@
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/regex.h"
 #include "lib/backend/reference/unicode.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/texts.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -111,11 +113,10 @@ Parts SplitAtWhiteSpace(std::string_view text, size_t most) {
 
 Status StringSplit(DatumCall& call) {
   PT_ASSIGN(const std::span<const std::string> texts, call.StringsAt(0));
-  const std::string delimiter = call.node.string_or("delimiter", "");
-  const int64_t given = call.node.int_or("maxsplit", -1);
-  const size_t most = given < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(given);
+  const StringSplitNode node = ReadStringSplit(call.node);
+  const size_t most = node.most_splits < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(node.most_splits);
   const auto split = [&](const std::string& text) {
-    return delimiter.empty() ? SplitAtWhiteSpace(text, most) : SplitAt(text, delimiter, most);
+    return node.delimiter.empty() ? SplitAtWhiteSpace(text, most) : SplitAt(text, node.delimiter, most);
   };
   std::vector<int64_t> counts;
   int64_t longest = 0;
@@ -141,8 +142,7 @@ Status StringSplit(DatumCall& call) {
 }
 
 // Of other languages a letter may have another partner than in English, as i has in Turkish.
-Status CheckLanguage(const DatumCall& call) {
-  const std::string locale = call.node.string_or("locale", "");
+Status CheckLanguage(const DatumCall& call, const std::string& locale) {
   const std::string_view language = std::string_view(locale).substr(0, locale.find_first_of("_-.@"));
   if (language.empty() || language == "en" || language == "C" || language == "POSIX") return {};
   return call.Unsupported("is not supported with locale \"" + locale + "\": only that of English, C and POSIX");
@@ -155,20 +155,17 @@ Result<std::string> Changed(const DatumCall& call, const std::string& text, Lett
 }
 
 // Which texts are no stop words.
-Result<std::vector<const std::string*>> WithoutStopWords(const DatumCall& call, std::span<const std::string> texts) {
-  const bool exactly = call.node.int_or("is_case_sensitive", 0) != 0;
+Result<std::vector<const std::string*>> WithoutStopWords(const DatumCall& call, const StringNormalizerNode& node,
+                                                         std::span<const std::string> texts) {
+  const bool exactly = node.is_case_sensitive;
   std::unordered_set<std::string> stops;
-  if (const Attribute* const found = call.node.find("stopwords")) {
-    const auto* const words = std::get_if<std::vector<std::string>>(found);
-    if (words == nullptr) return call.Invalid("attribute \"stopwords\" is not a list of strings");
-    for (const std::string& word : *words) {
-      if (exactly) {
-        stops.insert(word);
-        continue;
-      }
-      PT_ASSIGN(std::string lower, Changed(call, word, LetterCase::kLower));
-      stops.insert(std::move(lower));
+  for (const std::string& word : node.stop_words) {
+    if (exactly) {
+      stops.insert(word);
+      continue;
     }
+    PT_ASSIGN(std::string lower, Changed(call, word, LetterCase::kLower));
+    stops.insert(std::move(lower));
   }
   std::vector<const std::string*> kept;
   for (const std::string& text : texts) {
@@ -190,12 +187,9 @@ Status StringNormalizer(DatumCall& call) {
   if (dims.empty() || dims.size() > 2 || (dims.size() == 2 && dims[0] != 1)) {
     return call.Invalid("dims " + DimsText(dims) + " are neither [n] nor [1,n]");
   }
-  PT_CHECK_OK(CheckLanguage(call));
-  const std::string action = call.node.string_or("case_change_action", "NONE");
-  if (action != "NONE" && action != "LOWER" && action != "UPPER") {
-    return call.Invalid("case_change_action is \"" + action + "\", not NONE, LOWER or UPPER");
-  }
-  PT_ASSIGN(const std::vector<const std::string*> kept, WithoutStopWords(call, texts));
+  PT_ASSIGN(const StringNormalizerNode node, OrInvalid(ReadStringNormalizer(call.node), call));
+  PT_CHECK_OK(CheckLanguage(call, node.locale));
+  PT_ASSIGN(const std::vector<const std::string*> kept, WithoutStopWords(call, node, texts));
   constexpr uint64_t kMostGrowth = 2;  // of a letter in the other case: at most from two bytes to four, or none
   uint64_t bytes = 0;
   for (const std::string* text : kept) bytes += kMostGrowth * text->size();
@@ -203,8 +197,9 @@ Status StringNormalizer(DatumCall& call) {
   std::vector<std::string> normal;
   for (const std::string* text : kept) {
     normal.push_back(*text);
-    if (action == "NONE") continue;
-    PT_ASSIGN(normal.back(), Changed(call, *text, action == "LOWER" ? LetterCase::kLower : LetterCase::kUpper));
+    if (node.change == CaseChange::kNone) continue;
+    const LetterCase wanted = node.change == CaseChange::kLower ? LetterCase::kLower : LetterCase::kUpper;
+    PT_ASSIGN(normal.back(), Changed(call, *text, wanted));
   }
   if (normal.empty()) normal.emplace_back();  // where nothing is left, the definition asks for one empty string
   dims.back() = std::ssize(normal);
@@ -213,7 +208,7 @@ Status StringNormalizer(DatumCall& call) {
 
 Status RegexFullMatch(DatumCall& call) {
   PT_ASSIGN(const std::span<const std::string> texts, call.StringsAt(0));
-  const Result<Regex> regex = Regex::Compile(call.node.string_or("pattern", ""));
+  const Result<Regex> regex = Regex::Compile(ReadPattern(call.node));
   if (!regex.ok()) {
     const bool unsupported = regex.error().code == ErrorCode::kUnsupported;
     return unsupported ? call.Unsupported("is not supported with " + regex.error().message)

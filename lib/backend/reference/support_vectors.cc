@@ -9,12 +9,12 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/classical_models.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/classifiers.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
 namespace {
-
-enum class SvmKernel : uint8_t { kLinear, kPoly, kRbf, kSigmoid };
 
 // What compares a row with a support vector.
 struct Comparison {
@@ -41,30 +41,7 @@ struct Comparison {
   }
 };
 
-std::vector<float> FloatsOf(const ReferenceSite& site, std::string_view name) {
-  const Attribute* const found = site.node.find(name);
-  const auto* const floats = found == nullptr ? nullptr : std::get_if<std::vector<float>>(found);
-  return floats == nullptr ? std::vector<float>() : *floats;
-}
-
-Result<Comparison> ComparisonOf(const ReferenceSite& site) {
-  constexpr std::array kNames = {"LINEAR", "POLY", "RBF", "SIGMOID"};
-  const std::string name = site.node.string_or("kernel_type", "LINEAR");
-  const auto at = std::find(kNames.begin(), kNames.end(), name);
-  if (at == kNames.end())
-    return site.Invalid("unknown kernel_type \"" + name + "\"; expected LINEAR, POLY, RBF or SIGMOID");
-  Comparison comparison;
-  comparison.kernel = static_cast<SvmKernel>(at - kNames.begin());
-  const std::vector<float> numbers = FloatsOf(site, "kernel_params");
-  if (comparison.kernel == SvmKernel::kLinear) return comparison;
-  if (numbers.size() != 3)
-    return site.Invalid("kernel_params has " + std::to_string(numbers.size()) +
-                        " values; gamma, coef0 and degree are expected");
-  comparison.gamma = numbers[0];
-  comparison.coef0 = numbers[1];
-  comparison.degree = numbers[2];
-  return comparison;
-}
+Comparison ComparisonOf(const SvmNode& node) { return {node.kernel, node.gamma, node.coef0, node.degree}; }
 
 // Support vectors, or the coefficients themselves where there are none (a linear model).
 struct SupportVectors {
@@ -111,12 +88,11 @@ Result<ReferenceRoutine> SvmRegressor(ReferenceSite& site) {
   PT_CHECK_OK(NeedNoTransform(site));
   PT_CHECK_OK(NeedFeatureType(site));
   PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
-  PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
-  const std::vector<float> coefficients = FloatsOf(site, "coefficients"), rho = FloatsOf(site, "rho");
+  PT_ASSIGN(const SvmNode node, OrInvalid(ReadSvm(site.node), site));
+  const std::vector<float>&coefficients = node.coefficients, &rho = node.rho;
   if (rho.size() != 1) return site.Invalid("rho has " + std::to_string(rho.size()) + " values; one is expected");
-  const int64_t supports = site.node.int_or("n_supports", 0);
-  if (supports < 0) return site.Invalid("n_supports is " + std::to_string(supports));
-  SupportVectors vectors{FloatsOf(site, "support_vectors"), supports, rows.features, comparison};
+  const int64_t supports = node.supports;
+  SupportVectors vectors{node.support_vectors, supports, rows.features, ComparisonOf(node)};
   std::vector<float> factors = coefficients;
   if (supports == 0) {
     vectors = {coefficients, 1, rows.features, {}};
@@ -128,14 +104,13 @@ Result<ReferenceRoutine> SvmRegressor(ReferenceSite& site) {
                         std::to_string(vectors.count) + " support vectors");
   }
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, {rows.count, 1}));
-  const bool one_class = site.node.int_or("one_class", 0) != 0;
-  return PerRow(
-      site, rows, std::move(vectors), 0,
-      [=, rho = static_cast<double>(rho[0])](const TensorCall& run, int64_t row, const double* kernels, double*) {
-        double sum = rho;
-        for (size_t v = 0; v < factors.size(); ++v) sum += static_cast<double>(factors[v]) * kernels[v];
-        run.out<float>()[row] = static_cast<float>(one_class ? (sum > 0 ? 1.0 : -1.0) : sum);
-      });
+  return PerRow(site, rows, std::move(vectors), 0,
+                [factors, rho = static_cast<double>(rho[0]), one_class = node.one_class](
+                    const TensorCall& run, int64_t row, const double* kernels, double*) {
+                  double sum = rho;
+                  for (size_t v = 0; v < factors.size(); ++v) sum += static_cast<double>(factors[v]) * kernels[v];
+                  run.out<float>()[row] = static_cast<float>(one_class ? (sum > 0 ? 1.0 : -1.0) : sum);
+                });
 }
 
 // ---- classifiers ----
@@ -241,14 +216,9 @@ struct Pairs {
   }
 };
 
-Result<Pairs> PairsOf(const ReferenceSite& site) {
-  Pairs pairs{site.node.ints_or("classlabels_ints", {}),
-              {0},
-              FloatsOf(site, "coefficients"),
-              FloatsOf(site, "rho"),
-              FloatsOf(site, "prob_a"),
-              FloatsOf(site, "prob_b")};
-  const std::vector<int64_t> counts = site.node.ints_or("vectors_per_class", {});
+Result<Pairs> PairsOf(const ReferenceSite& site, const SvmNode& node) {
+  Pairs pairs{node.labels, {0}, node.coefficients, node.rho, node.prob_a, node.prob_b};
+  const std::vector<int64_t>& counts = node.vectors_per_class;
   if (pairs.classes() < 2 || pairs.classes() > 65535)
     return site.Unsupported("is not supported with " + std::to_string(pairs.classes()) + " integer labels");
   if (std::ssize(counts) != pairs.classes()) {
@@ -273,26 +243,26 @@ Result<Pairs> PairsOf(const ReferenceSite& site) {
 }
 
 // Without support vectors: a score for each class, of which the greatest wins.
-Result<ReferenceRoutine> LinearClasses(ReferenceSite& site, const FeatureRows& rows) {
-  const std::vector<int64_t> labels = site.node.ints_or("classlabels_ints", {});
-  const std::vector<float> rho = FloatsOf(site, "rho");
+Result<ReferenceRoutine> LinearClasses(ReferenceSite& site, const SvmNode& node, const FeatureRows& rows) {
+  const std::vector<int64_t>& labels = node.labels;
+  const std::vector<float>& rho = node.rho;
   const int64_t classes = std::ssize(labels);
   if (classes < 3) return site.Unsupported("is not supported with less than three classes and no support vectors");
   if (rho.empty()) return site.Invalid("rho has no values");
-  if (!FloatsOf(site, "prob_a").empty()) return site.Unsupported("is not supported with prob_a and no support vectors");
-  SupportVectors vectors{FloatsOf(site, "coefficients"), classes, rows.features, {}};
+  if (!node.prob_a.empty()) return site.Unsupported("is not supported with prob_a and no support vectors");
+  SupportVectors vectors{node.coefficients, classes, rows.features, {}};
   PT_CHECK_OK(CheckVectors(site, vectors, "coefficients"));
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, classes}));
-  return PerRow(
-      site, rows, std::move(vectors), 0,
-      [=, rho = static_cast<double>(rho[0])](const TensorCall& run, int64_t row, const double* kernels, double*) {
-        const auto top = static_cast<size_t>(std::max_element(kernels, kernels + classes) - kernels);
-        run.out<int64_t>()[row] = labels[top];
-        float* const out = run.out<float>(1);
-        for (int64_t c = 0; out != nullptr && c < classes; ++c)
-          out[row * classes + c] = static_cast<float>(kernels[c] + rho);
-      });
+  return PerRow(site, rows, std::move(vectors), 0,
+                [labels, classes, rho = static_cast<double>(rho[0])](const TensorCall& run, int64_t row,
+                                                                     const double* kernels, double*) {
+                  const auto top = static_cast<size_t>(std::max_element(kernels, kernels + classes) - kernels);
+                  run.out<int64_t>()[row] = labels[top];
+                  float* const out = run.out<float>(1);
+                  for (int64_t c = 0; out != nullptr && c < classes; ++c)
+                    out[row * classes + c] = static_cast<float>(kernels[c] + rho);
+                });
 }
 
 Result<ReferenceRoutine> SvmClassifier(ReferenceSite& site) {
@@ -300,13 +270,13 @@ Result<ReferenceRoutine> SvmClassifier(ReferenceSite& site) {
   PT_CHECK_OK(NeedNoTransform(site));
   PT_CHECK_OK(NeedFeatureType(site));
   PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
-  PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
-  const std::vector<int64_t> counts = site.node.ints_or("vectors_per_class", {});
+  PT_ASSIGN(const SvmNode node, OrInvalid(ReadSvm(site.node), site));
+  const std::vector<int64_t>& counts = node.vectors_per_class;
   if (std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 0; }))
-    return LinearClasses(site, rows);
-  PT_ASSIGN(Pairs pairs, PairsOf(site));
-  SupportVectors vectors{FloatsOf(site, "support_vectors"), static_cast<int64_t>(pairs.begin.back()), rows.features,
-                         comparison};
+    return LinearClasses(site, node, rows);
+  PT_ASSIGN(Pairs pairs, PairsOf(site, node));
+  SupportVectors vectors{node.support_vectors, static_cast<int64_t>(pairs.begin.back()), rows.features,
+                         ComparisonOf(node)};
   PT_CHECK_OK(CheckVectors(site, vectors, "support_vectors"));
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, pairs.columns()}));

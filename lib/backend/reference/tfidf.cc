@@ -8,6 +8,8 @@
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/texts.h"
 
 namespace pt::reference {
 namespace {
@@ -34,36 +36,30 @@ struct Tree {
   }
 };
 
-enum class Weighting : uint8_t { kTf, kIdf, kTfIdf };
-
 struct Vectorizer {
   Tree tree;  // of the n-grams that count
-  int64_t least = 1, most = 1, skips = 0;
-  Weighting weighting = Weighting::kTf;
-  std::vector<int64_t> columns;  // of the output, by n-gram
-  std::vector<float> weights;    // by n-gram; empty: all 1
-  int64_t width = 0;             // columns of the output
+  TfIdfNode node;
 
   // Every start and step looks at no item beyond the sequence: longer skips meet nothing.
-  void LimitSkips(int64_t length) { skips = std::min(skips, std::max<int64_t>(0, length - 1)); }
+  void LimitSkips(int64_t length) { node.skips = std::min(node.skips, std::max<int64_t>(0, length - 1)); }
 
   void Count(int64_t gram, float* row) const {
     const auto g = static_cast<size_t>(gram);
-    const float weight = weighting == Weighting::kTf || weights.empty() ? 1 : weights[g];
-    float& count = row[columns[g]];
-    count = weighting == Weighting::kIdf ? weight : count + weight;
+    const float weight = node.weighting == NgramWeighting::kTf || node.weights.empty() ? 1 : node.weights[g];
+    float& count = row[node.columns[g]];
+    count = node.weighting == NgramWeighting::kIdf ? weight : count + weight;
   }
 
   // Adds to `row` what is met in items[0], items[1], …, of that many.
   template <typename T>
   void Read(const T* items, int64_t length, float* row) const {
-    for (int64_t step = 1; step <= skips + 1; ++step) {
+    for (int64_t step = 1; step <= node.skips + 1; ++step) {
       // Single items are met once, whatever is skipped behind them.
-      const int64_t shortest = step == 1 ? least : std::max<int64_t>(2, least);
-      for (int64_t start = 0; start < length && shortest <= most; ++start) {
+      const int64_t shortest = step == 1 ? node.least : std::max<int64_t>(2, node.least);
+      for (int64_t start = 0; start < length && shortest <= node.most; ++start) {
         size_t at = 0;
         int64_t size = 1;
-        for (int64_t i = start; i < length && size <= most; i += step, ++size) {
+        for (int64_t i = start; i < length && size <= node.most; i += step, ++size) {
           const auto edge = tree.places[at].next.find(static_cast<int64_t>(items[i]));
           if (edge == tree.places[at].next.end()) break;
           at = edge->second;
@@ -74,70 +70,44 @@ struct Vectorizer {
   }
 };
 
-// ReferenceSite is what stands for the node: a ReferenceSite, or a DatumCall.
-template <typename ReferenceSite>
-Status FillTree(const ReferenceSite& site, std::span<const int64_t> pool, Vectorizer& v) {
-  const std::vector<int64_t> starts = site.node.ints_or("ngram_counts", {});
+// `call` is what stands for the node: a ReferenceSite, or a DatumCall.
+template <typename Call>
+Status FillTree(const Call& call, std::span<const int64_t> pool, Vectorizer& v) {
+  const std::vector<int64_t>& starts = v.node.starts;
   const auto items = static_cast<int64_t>(pool.size());
   int64_t gram = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t size = static_cast<int64_t>(i) + 1, end = i + 1 < starts.size() ? starts[i + 1] : items;
     if (starts[i] < 0 || end < starts[i] || end > items || (end - starts[i]) % size != 0)
-      return site.Invalid("ngram_counts do not cut the pool into n-grams");
+      return call.Invalid("ngram_counts do not cut the pool into n-grams");
     for (int64_t at = starts[i]; at < end; at += size, ++gram) {
-      if (size < v.least || size > v.most) continue;
+      if (size < v.node.least || size > v.node.most) continue;
       if (!v.tree.Add(pool.subspan(static_cast<size_t>(at), static_cast<size_t>(size)), gram))
-        return site.Invalid("n-gram " + std::to_string(gram) + " is in the pool twice");
+        return call.Invalid("n-gram " + std::to_string(gram) + " is in the pool twice");
     }
   }
-  if (static_cast<size_t>(gram) == v.columns.size()) return {};
-  return site.Invalid("ngram_indexes has " + std::to_string(v.columns.size()) + " entries, the pool " +
+  if (static_cast<size_t>(gram) == v.node.columns.size()) return {};
+  return call.Invalid("ngram_indexes has " + std::to_string(v.node.columns.size()) + " entries, the pool " +
                       std::to_string(gram) + " n-grams");
-}
-
-template <typename ReferenceSite>
-Result<Vectorizer> ReadVectorizer(const ReferenceSite& site, std::span<const int64_t> pool) {
-  const Node& node = site.node;
-  Vectorizer v;
-  v.least = node.int_or("min_gram_length", 0);
-  v.most = node.int_or("max_gram_length", 0);
-  v.skips = node.int_or("max_skip_count", 0);
-  if (v.least < 1 || v.most < v.least || v.skips < 0)
-    return site.Invalid("min_gram_length, max_gram_length or max_skip_count is out of range");
-  const std::string mode = node.string_or("mode", "");
-  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
-    return site.Invalid("unknown mode \"" + mode + "\"; expected one of TF, IDF, TFIDF");
-  v.weighting = mode == "TF" ? Weighting::kTf : mode == "IDF" ? Weighting::kIdf : Weighting::kTfIdf;
-  v.columns = node.ints_or("ngram_indexes", {});
-  if (v.columns.empty() || *std::min_element(v.columns.begin(), v.columns.end()) < 0)
-    return site.Invalid("ngram_indexes is empty or negative");
-  const int64_t last = *std::max_element(v.columns.begin(), v.columns.end());
-  if (last == INT64_MAX) return site.Invalid("ngram_indexes does not fit 63 bits");
-  v.width = last + 1;
-  if (const Attribute* weights = node.find("weights")) {
-    const auto* list = std::get_if<std::vector<float>>(weights);
-    if (list == nullptr || list->size() != v.columns.size()) return site.Invalid("weights is not one number an n-gram");
-    v.weights = *list;
-  }
-  PT_CHECK_OK(FillTree(site, pool, v));
-  return v;
 }
 
 Result<ReferenceRoutine> TfIdfVectorizer(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.empty() || in.size() > 2) return site.Invalid("its input does not have one or two dims");
-  PT_ASSIGN(Vectorizer vectorizer, ReadVectorizer(site, site.node.ints_or("pool_int64s", {})));
+  PT_ASSIGN(TfIdfNode node, OrInvalid(ReadTfIdf(site.node), site));
+  Vectorizer vectorizer{{}, std::move(node)};
+  PT_CHECK_OK(FillTree(site, vectorizer.node.ints, vectorizer));
   const int64_t rows = in.size() == 2 ? in[0] : 1, length = in.back();
   vectorizer.LimitSkips(length);
-  std::vector<int64_t> out = {vectorizer.width};
+  std::vector<int64_t> out = {vectorizer.node.width};
   if (in.size() == 2) out.insert(out.begin(), rows);
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, out));
   const auto make = [&]<typename T>() -> Result<ReferenceRoutine> {
     return ReferenceRoutine{[=, vectorizer = std::move(vectorizer)](const TensorCall& run) -> Status {
-      std::fill_n(run.out<float>(), rows * vectorizer.width, 0.0F);
+      std::fill_n(run.out<float>(), rows * vectorizer.node.width, 0.0F);
       for (int64_t r = 0; r < rows; ++r) {
-        vectorizer.Read(run.in<T>(0) + r * length, length, run.out<float>() + r * vectorizer.width);
+        vectorizer.Read(run.in<T>(0) + r * length, length, run.out<float>() + r * vectorizer.node.width);
       }
       return {};
     }};
@@ -154,10 +124,9 @@ Status VectorizeStrings(DatumCall& call) {
   if (in.empty() || in.size() > 2) return call.Invalid("its input does not have one or two dims");
   std::unordered_map<std::string_view, int64_t> numbers;
   std::vector<int64_t> pool, items;
-  const Attribute* const found = call.node.find("pool_strings");
-  const auto* const words = found == nullptr ? nullptr : std::get_if<std::vector<std::string>>(found);
-  if (words == nullptr) return call.Invalid("its input is strings, and it has no pool_strings");
-  for (const std::string& word : *words) {
+  PT_ASSIGN(TfIdfNode node, OrInvalid(ReadTfIdf(call.node), call));
+  if (node.strings.empty()) return call.Invalid("its input is strings, and it has no pool_strings");
+  for (const std::string& word : node.strings) {
     pool.push_back(numbers.emplace(word, static_cast<int64_t>(pool.size())).first->second);
   }
   PT_ASSIGN(const Receipt counted, CountBytes(call.memory, texts.size() * sizeof(int64_t)));
@@ -165,16 +134,17 @@ Status VectorizeStrings(DatumCall& call) {
     const auto at = numbers.find(text);
     items.push_back(at == numbers.end() ? -1 : at->second);
   }
-  PT_ASSIGN(Vectorizer vectorizer, ReadVectorizer(call, pool));
+  Vectorizer vectorizer{{}, std::move(node)};
+  PT_CHECK_OK(FillTree(call, pool, vectorizer));
   const int64_t rows = in.size() == 2 ? in[0] : 1, length = in.back();
   vectorizer.LimitSkips(length);
-  std::vector<int64_t> out = {vectorizer.width};
+  std::vector<int64_t> out = {vectorizer.node.width};
   if (in.size() == 2) out.insert(out.begin(), rows);
   PT_ASSIGN(const uint64_t bytes, TensorByteCount(DataType::kFloat32, out));
   PT_ASSIGN(const Receipt receipt, CountBytes(call.memory, bytes));
   std::vector<float> counts(bytes / sizeof(float));
   for (int64_t r = 0; r < rows; ++r) {
-    vectorizer.Read(items.data() + r * length, length, counts.data() + r * vectorizer.width);
+    vectorizer.Read(items.data() + r * length, length, counts.data() + r * vectorizer.node.width);
   }
   call.out[0] = Datum(Tensor::Float32(out, counts));
   return {};

@@ -1,9 +1,12 @@
 // Steps of optimisers, of the domain ai.onnx.preview.training: Adagrad, Adam, Momentum.
+#include "partitiontuner/graph/operators/training.h"
+
 #include <array>
 #include <cmath>
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -79,15 +82,11 @@ ReferenceRoutine OptimiserRoutine(Optimised o, Rule rule) {
   }};
 }
 
-double Number(const ReferenceSite& site, std::string_view attribute, float otherwise) {
-  return site.node.float_or(attribute, otherwise);
-}
-
 // Duchi et al., JMLR 12 (2011).
 Result<ReferenceRoutine> Adagrad(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 1));
-  const double decay = Number(site, "decay_factor", 0), epsilon = Number(site, "epsilon", 1e-6F),
-               norm = Number(site, "norm_coefficient", 0);
+  const AdagradNode node = ReadAdagrad(site.node);
+  const double decay = node.decay, epsilon = node.epsilon, norm = node.norm;
   return OptimiserRoutine(std::move(optimised), [=](double rate, int64_t steps) {
     return [=, adjusted = rate / (1 + static_cast<double>(steps) * decay)](Element& e) {
       const double gradient = norm * e.x + e.gradient;
@@ -100,9 +99,9 @@ Result<ReferenceRoutine> Adagrad(ReferenceSite& site) {
 // Kingma and Ba, ICLR 2015. The states are the averages of gradients and of their squares.
 Result<ReferenceRoutine> Adam(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 2));
-  const double alpha = Number(site, "alpha", 0.9F), beta = Number(site, "beta", 0.999F),
-               epsilon = Number(site, "epsilon", 1e-6F), norm = Number(site, "norm_coefficient", 0),
-               norm_post = Number(site, "norm_coefficient_post", 0);
+  const AdamNode node = ReadAdam(site.node);
+  const double alpha = node.alpha, beta = node.beta, epsilon = node.epsilon, norm = node.norm,
+               norm_after = node.norm_after;
   return OptimiserRoutine(std::move(optimised), [=](double rate, int64_t steps) {
     const auto t = static_cast<double>(steps);
     const double adjusted = steps > 0 ? rate * std::sqrt(1 - std::pow(beta, t)) / (1 - std::pow(alpha, t)) : rate;
@@ -110,23 +109,16 @@ Result<ReferenceRoutine> Adam(ReferenceSite& site) {
       const double gradient = norm * e.x + e.gradient;
       e.states[0] = alpha * e.states[0] + (1 - alpha) * gradient;
       e.states[1] = beta * e.states[1] + (1 - beta) * gradient * gradient;
-      e.x = (1 - norm_post) * (e.x - adjusted * e.states[0] / (std::sqrt(e.states[1]) + epsilon));
+      e.x = (1 - norm_after) * (e.x - adjusted * e.states[0] / (std::sqrt(e.states[1]) + epsilon));
     };
   });
 }
 
 Result<ReferenceRoutine> Momentum(ReferenceSite& site) {
   PT_ASSIGN(Optimised optimised, ReadOptimised(site, 1));
-  const std::string mode = site.node.string_or("mode", "");
-  if (mode != "standard" && mode != "nesterov")
-    return site.Invalid("unknown mode \"" + mode + "\"; expected one of standard, nesterov");
-  for (const char* required : {"alpha", "beta", "norm_coefficient"}) {
-    if (site.node.find(required) == nullptr)
-      return site.Invalid("attribute \"" + std::string(required) + "\" is missing");
-  }
-  const double alpha = Number(site, "alpha", 0), beta = Number(site, "beta", 0),
-               norm = Number(site, "norm_coefficient", 0);
-  return OptimiserRoutine(std::move(optimised), [=, nesterov = mode == "nesterov"](double rate, int64_t steps) {
+  PT_ASSIGN(const MomentumNode node, OrInvalid(ReadMomentum(site.node), site));
+  const double alpha = node.alpha, beta = node.beta, norm = node.norm;
+  return OptimiserRoutine(std::move(optimised), [=, nesterov = node.nesterov](double rate, int64_t steps) {
     const double weight = steps > 0 ? beta : 1;
     return [=](Element& e) {
       const double gradient = norm * e.x + e.gradient;

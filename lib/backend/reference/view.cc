@@ -61,7 +61,7 @@ bool ResolveShape(const std::vector<int64_t>& in, int64_t count, bool zero_is_ze
 
 Result<ReferenceRoutine> Reshape(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  const bool zero_is_zero = site.node.int_or("allowzero", 0) != 0;
+  const bool zero_is_zero = TakesZeroAsZero(site.node);
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t count = site.in[0].count();
   if (!site.has(1) || site.is_constant(1)) {

@@ -1,6 +1,15 @@
 #include "partitiontuner/graph/operators/attention.h"
 
+#include "partitiontuner/support/text.h"
+
 namespace pt {
+namespace {
+
+Error InvalidAttention(std::string why) {
+  return MakeError(ErrorCode::kInvalidInput, "graph.attention", std::move(why));
+}
+
+}  // namespace
 
 AttentionNode ReadAttentionNode(const Node& node) {
   AttentionNode attention;
@@ -19,6 +28,22 @@ AttentionNode ReadAttentionNode(const Node& node) {
 
 RotaryEmbeddingNode ReadRotaryEmbedding(const Node& node) {
   return {node.int_or("num_heads", 0), node.int_or("rotary_embedding_dim", 0), node.int_or("interleaved", 0) != 0};
+}
+
+Result<LinearAttentionNode> ReadLinearAttention(const Node& node) {
+  LinearAttentionNode attention{node.int_or("q_num_heads", 0), node.int_or("kv_num_heads", 0)};
+  if (attention.kv_heads < 1 || attention.q_heads < 1 || attention.q_heads % attention.kv_heads != 0) {
+    return InvalidAttention("q_num_heads is " + std::to_string(attention.q_heads) + " and kv_num_heads " +
+                            std::to_string(attention.kv_heads) +
+                            "; the first must be a positive multiple of the second");
+  }
+  const std::string& rule = attention.update_rule = node.string_or("update_rule", "gated_delta");
+  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
+    return InvalidAttention(UnknownWord("update_rule", rule, {"linear", "gated", "delta", "gated_delta"}));
+  attention.is_gated = rule.starts_with("gated");
+  attention.corrects = rule.ends_with("delta");
+  attention.scale = node.float_or("scale", 0.0F);
+  return attention;
 }
 
 }  // namespace pt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -59,5 +60,17 @@ Result<size_t> ReadAxis(const Node& node, int64_t opset, size_t rank) {
 bool HasAxis(const Node& node) { return node.find("axis") != nullptr; }
 
 int64_t ReadBlockSize(const Node& node) { return node.int_or("block_size", 0); }
+
+Result<std::vector<size_t>> ReadAxes(const Node& node, size_t rank) {
+  std::vector<int64_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
+  const bool normalises = node.op == "MeanVarianceNormalization";
+  std::vector<size_t> axes;
+  for (const int64_t axis : node.ints_or("axes", normalises ? std::vector<int64_t>{0, 2, 3} : all)) {
+    PT_ASSIGN(const size_t resolved, ResolveAxis(axis, rank));
+    axes.push_back(resolved);
+  }
+  return axes;
+}
 
 }  // namespace pt

@@ -61,4 +61,14 @@ BoundsNode ReadNamedBounds(const Node& clip) {
 
 bool IsTruncatedModulo(const Node& node) { return node.int_or("fmod", 0) != 0; }
 
+IsInfNode ReadIsInf(const Node& node) {
+  return {node.int_or("detect_negative", 1) != 0, node.int_or("detect_positive", 1) != 0};
+}
+
+Result<bool> ShiftsLeft(const Node& node) {
+  const std::string direction = node.string_or("direction", "");
+  if (direction == "LEFT" || direction == "RIGHT") return direction == "LEFT";
+  return MakeError(ErrorCode::kInvalidInput, "graph.shift", UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
+}
+
 }  // namespace pt

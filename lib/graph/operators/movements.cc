@@ -1,5 +1,6 @@
 #include "partitiontuner/graph/operators/movements.h"
 
+#include <algorithm>
 #include <string>
 
 #include "partitiontuner/support/text.h"
@@ -59,5 +60,31 @@ Result<ScatterReduction> ReadScatterReduction(const Node& node) {
 int64_t ReadBatchDims(const Node& node) { return node.int_or("batch_dims", 0); }
 
 bool KeepsUpperTriangle(const Node& node) { return node.int_or("upper", 1) != 0; }
+
+std::vector<int64_t> ReadPads(const Node& node) { return node.ints_or("pads", {}); }
+
+Result<SliceNode> ReadSlice(const Node& node) {
+  SliceNode slice{node.ints_or("starts", {}), node.ints_or("ends", {}), node.ints_or("axes", {})};
+  const size_t count = slice.starts.size();
+  if (slice.ends.size() == count && (slice.axes.empty() || slice.axes.size() == count)) return slice;
+  return InvalidMovement("starts, ends and axes differ in length");
+}
+
+std::optional<int64_t> ReadPartCount(const Node& node) {
+  return node.find("num_outputs") == nullptr ? std::nullopt : std::optional(node.int_or("num_outputs", 0));
+}
+
+Result<ReverseSequenceNode> ReadReverseSequence(const Node& node) {
+  const int64_t batch = node.int_or("batch_axis", 1), time = node.int_or("time_axis", 0);
+  if (std::min(batch, time) != 0 || std::max(batch, time) != 1)
+    return InvalidMovement("batch_axis and time_axis must be 0 and 1");
+  return ReverseSequenceNode{static_cast<size_t>(batch), static_cast<size_t>(time)};
+}
+
+Result<bool> IsCircular(const Node& node) {
+  const std::string mode = node.string_or("mode", "linear");
+  if (mode == "linear" || mode == "circular") return mode == "circular";
+  return InvalidMovement(UnknownWord("mode", mode, {"linear", "circular"}));
+}
 
 }  // namespace pt

@@ -16,4 +16,6 @@ Result<DataType> ReadNamedType(const Node& node, std::string_view attribute, Dat
 
 bool Saturates(const Node& node) { return node.int_or("saturate", 1) != 0; }
 
+bool RoundsUp(const Node& node) { return node.string_or("round_mode", "up") == "up"; }
+
 }  // namespace pt

@@ -30,7 +30,7 @@ Result<GridSampleNode> ReadGridSample(const Node& node) {
   } else if (padding != "zeros") {
     return InvalidSampling(UnknownWord("padding_mode", padding, {"zeros", "border", "reflection"}));
   }
-  grid.align_corners = node.int_or("align_corners", 0) != 0;
+  grid.align_corners = AlignsCorners(node);
   return grid;
 }
 
@@ -54,5 +54,7 @@ Result<MaxRoiPoolNode> ReadMaxRoiPool(const Node& node) {
     return InvalidSampling("pooled_shape is not two positive numbers");
   return MaxRoiPoolNode{shape[0], shape[1], node.float_or("spatial_scale", 1.0F)};
 }
+
+bool AlignsCorners(const Node& node) { return node.int_or("align_corners", 0) != 0; }
 
 }  // namespace pt

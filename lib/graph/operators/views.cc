@@ -22,4 +22,6 @@ DimRange ReadShapeRange(const Node& node, size_t rank) {
   return {begin, std::max(begin, place("end", dims))};
 }
 
+bool TakesZeroAsZero(const Node& node) { return node.int_or("allowzero", 0) != 0; }
+
 }  // namespace pt

@@ -50,4 +50,14 @@ PoolingNode ReadPoolingNode(const Node& node) {
   return {node.int_or("count_include_pad", 0) != 0, node.int_or("storage_order", 0) != 0, node.int_or("p", 2)};
 }
 
+int64_t ReadOffsetGroups(const Node& node) { return node.int_or("offset_group", 1); }
+
+Result<bool> HasSilu(const Node& node) {
+  const std::string activation = node.string_or("activation", "none");
+  if (activation == "none") return false;
+  if (activation == "silu" || activation == "swish") return true;
+  return MakeError(ErrorCode::kInvalidInput, "graph.window",
+                   UnknownWord("activation", activation, {"none", "silu", "swish"}));
+}
+
 }  // namespace pt

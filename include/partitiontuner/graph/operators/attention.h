@@ -1,11 +1,13 @@
-// What an Attention or RotaryEmbedding says.
+// What an Attention, RotaryEmbedding or LinearAttention says.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "partitiontuner/graph/graph.h"
+#include "partitiontuner/support/result.h"
 
 namespace pt {
 
@@ -34,5 +36,19 @@ struct RotaryEmbeddingNode {
   friend bool operator==(const RotaryEmbeddingNode&, const RotaryEmbeddingNode&) = default;
 };
 RotaryEmbeddingNode ReadRotaryEmbedding(const Node& node);
+
+struct LinearAttentionNode {
+  int64_t q_heads = 1, kv_heads = 1;  // the first is a multiple of the second
+  std::string update_rule = "gated_delta";
+  bool is_gated = true;  // the state decays from token to token
+  bool corrects = true;  // a token writes the part of its value that the state does not say yet
+  float scale = 0;       // 0: that of the key's size
+
+  double ScaleOf(int64_t key_size) const {
+    return scale != 0 ? static_cast<double>(scale) : 1 / std::sqrt(static_cast<double>(key_size));
+  }
+};
+// Errors: kInvalidInput for numbers of heads that do not fit each other, and for an unknown rule.
+Result<LinearAttentionNode> ReadLinearAttention(const Node& node);
 
 }  // namespace pt

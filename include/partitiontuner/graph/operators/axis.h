@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "partitiontuner/graph/graph.h"
 #include "partitiontuner/support/result.h"
@@ -23,5 +24,9 @@ bool HasAxis(const Node& node);
 
 // QuantizeLinear and DequantizeLinear: how many indices along the axis share a scale; 0 or less: not given.
 int64_t ReadBlockSize(const Node& node);
+
+// CenterCropPad and MeanVarianceNormalization: the axes, from 0 on, in the node's order; by default all of them, or 0,
+// 2 and 3. Error: kInvalidInput where there is no such axis.
+Result<std::vector<size_t>> ReadAxes(const Node& node, size_t rank);
 
 }  // namespace pt

@@ -1,5 +1,5 @@
 // What element-wise operators say: the numbers that the formulas of activations hold, the form of a Gelu, the bounds of
-// a Clip, the sign of a Mod.
+// a Clip, the sign of a Mod, the infinities of an IsInf, the direction of a BitShift.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,13 @@ BoundsNode ReadNamedBounds(const Node& clip);
 
 // Mod: the sign is the dividend's, as C's fmod has it; else the divisor's.
 bool IsTruncatedModulo(const Node& node);
+
+struct IsInfNode {
+  bool negative = true, positive = true;  // which infinities count
+};
+IsInfNode ReadIsInf(const Node& node);
+
+// BitShift: to the left, else to the right. Error: kInvalidInput for an unknown direction, and without one.
+Result<bool> ShiftsLeft(const Node& node);
 
 }  // namespace pt

@@ -1,8 +1,10 @@
-// What operators say that only move elements: Transpose, DepthToSpace, SpaceToDepth, Pad, GatherND, Scatter*, Trilu.
+// What operators say that only move elements: Transpose, DepthToSpace, SpaceToDepth, Pad, GatherND, Scatter*, Trilu,
+// Slice, Split, ReverseSequence, TensorScatter.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "partitiontuner/graph/graph.h"
@@ -39,5 +41,29 @@ Result<ScatterReduction> ReadScatterReduction(const Node& node);
 int64_t ReadBatchDims(const Node& node);
 // Trilu keeps the upper triangle, else the lower one.
 bool KeepsUpperTriangle(const Node& node);
+
+// Pad before operator set 11: how many elements are added in front of each dim, then behind each. May be wrong.
+std::vector<int64_t> ReadPads(const Node& node);
+
+// Slice before operator set 10. Lists are of one length; without axes, the first dims are meant.
+struct SliceNode {
+  std::vector<int64_t> starts, ends, axes;
+};
+// Error: kInvalidInput where they differ in length.
+Result<SliceNode> ReadSlice(const Node& node);
+
+// Split since operator set 18: how many parts. nullopt: as many as it has outputs.
+std::optional<int64_t> ReadPartCount(const Node& node);
+
+// ReverseSequence: the axes 0 and 1, in one order or the other.
+struct ReverseSequenceNode {
+  size_t batch_axis = 1, time_axis = 0;
+};
+// Error: kInvalidInput for other axes.
+Result<ReverseSequenceNode> ReadReverseSequence(const Node& node);
+
+// TensorScatter: places behind the end of the cache are those at its beginning.
+// Error: kInvalidInput for an unknown mode.
+Result<bool> IsCircular(const Node& node);
 
 }  // namespace pt

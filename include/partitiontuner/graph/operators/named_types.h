@@ -17,4 +17,7 @@ Result<DataType> ReadNamedType(const Node& node, std::string_view attribute, Dat
 // NaN.
 bool Saturates(const Node& node);
 
+// Cast to float8e8m0: what lies between two numbers becomes the greater one, which is the default.
+bool RoundsUp(const Node& node);
+
 }  // namespace pt

@@ -1,4 +1,4 @@
-// What a GridSample or RoiAlign says.
+// What a GridSample, RoiAlign, MaxRoiPool or AffineGrid says.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +39,8 @@ struct MaxRoiPoolNode {
 };
 // Errors: kInvalidInput unless pooled_shape is two positive numbers.
 Result<MaxRoiPoolNode> ReadMaxRoiPool(const Node& node);
+
+// AffineGrid: -1 and 1 are the middles of the first and last element, else their outer edges.
+bool AlignsCorners(const Node& node);
 
 }  // namespace pt

@@ -1,4 +1,4 @@
-// What Flatten and Shape say of an input's dims.
+// What Flatten, Shape and Reshape say of an input's dims.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,8 @@ struct DimRange {
 };
 // What lies outside the rank is cut off.
 DimRange ReadShapeRange(const Node& node, size_t rank);
+
+// Reshape: a 0 in the shape means no elements, else the dim that the input has there.
+bool TakesZeroAsZero(const Node& node);
 
 }  // namespace pt

@@ -45,4 +45,11 @@ struct PoolingNode {
 };
 PoolingNode ReadPoolingNode(const Node& node);
 
+// DeformConv: how many groups of channels have offsets of their own. May be wrong.
+int64_t ReadOffsetGroups(const Node& node);
+
+// CausalConvWithState: what becomes of the sums is x * sigmoid(x), else they stay. Error: kInvalidInput for an unknown
+// activation.
+Result<bool> HasSilu(const Node& node);
+
 }  // namespace pt

@@ -258,7 +258,7 @@ std::vector<float> PaddedBias(const DeformableConvolution& d, std::span<const fl
 // Sizes and groups; kUnsupported where they do not fit each other.
 Status ReadDeformableSizes(const HostSite& site, DeformableConvolution& d) {
   const std::vector<int64_t>&x = site.in[0].dims(), &filters = site.in[1].dims(), &y = site.out[0].dims();
-  const int64_t offset_groups = site.node().int_or("offset_group", 1);
+  const int64_t offset_groups = ReadOffsetGroups(site.node());
   d.groups = ReadConvolutionGroups(site.node());
   d.images = x[0];
   d.channels = x[1];
