@@ -19,9 +19,9 @@ using onnxruntime::Owned;
 // The group as a session with tensors over its memory.
 class Direct {
  public:
-  Direct(const onnxruntime::Runtime& runtime, TrivialGroup& group)
+  Direct(const onnxruntime::OrtRuntime& runtime, TrivialGroup& group)
       : api_(runtime.api()),
-        session_(Must(runtime.Compile(group.graph(), onnxruntime::Target()))),
+        session_(Must(runtime.Compile(group.graph(), onnxruntime::OrtTarget()))),
         x_(Tensor(group.x())),
         y_(Tensor(group.y())) {}
 
@@ -58,7 +58,7 @@ class Direct {
   }
 
   const OrtApi& api_;
-  const onnxruntime::Session session_;
+  const onnxruntime::GroupSession session_;
   const Owned<OrtValue> x_, y_;
 };
 
@@ -66,7 +66,7 @@ class Direct {
 
 int main(int argc, char** argv) {
   TrivialGroup group(ElementsOf(argc, argv, "bench_onnxruntime_seam"));
-  const auto runtime = Must(onnxruntime::Runtime::Get());
+  const auto runtime = Must(onnxruntime::OrtRuntime::Get());
   Platform platform = Must(DiscoverHost({}));
   DiscoverRequest request;
   request.described.push_back(

@@ -175,7 +175,7 @@ Result<size_t> TensorOf(const Graph& graph, ValueId value, std::map<ValueId, siz
   return known[value] = AddTensor(std::move(layout), computation);
 }
 
-Status AddWay(const Graph& graph, const Way& way, std::vector<size_t> in, std::vector<size_t> out,
+Status AddWay(const Graph& graph, const LibraryCandidate& way, std::vector<size_t> in, std::vector<size_t> out,
               CompileContext& context, Computation& computation) {
   for (size_t i = 0; i < in.size(); ++i) {
     if (IsInForm(computation, in[i], way.candidate.in[i])) continue;

@@ -42,7 +42,7 @@ class BoundComputation {
 };
 
 // A library's candidate for some nodes of a graph whose sizes are all known.
-struct Way {
+struct LibraryCandidate {
   const Library* library = nullptr;
   Candidate candidate;
 };
@@ -60,7 +60,7 @@ size_t AddTensor(TensorLayout layout, Computation& computation);
 Result<size_t> TensorOf(const Graph& graph, ValueId value, std::map<ValueId, size_t>& known, Computation& computation);
 // The way's kernel behind what there is, between reorders where its forms are not those of the tensors. in, out: those
 // that it reads and makes, in the candidate's order.
-Status AddWay(const Graph& graph, const Way& way, std::vector<size_t> in, std::vector<size_t> out,
+Status AddWay(const Graph& graph, const LibraryCandidate& way, std::vector<size_t> in, std::vector<size_t> out,
               CompileContext& context, Computation& computation);
 
 }  // namespace pt

@@ -9,7 +9,7 @@ Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, NodeId node, std::s
   }
   reference::Given given;
   for (const Tensor& input : inputs) given.inputs.push_back({input.type(), input.dims(), input});
-  PT_ASSIGN(const reference::Prepared prepared, reference::Prepare(graph, node, nullptr, &given));
+  PT_ASSIGN(const reference::PreparedNode prepared, reference::Prepare(graph, node, nullptr, &given));
   return reference::Evaluate(prepared, nullptr);
 }
 

@@ -11,7 +11,7 @@ Result<std::vector<ValueType>> OutputTypes(const Graph& graph, NodeId node, std:
   reference::Given given;
   given.holds_outputs = true;
   for (const KnownInput& input : inputs) given.inputs.push_back({input.type, input.dims, input.content});
-  PT_ASSIGN(const reference::Prepared prepared, reference::Prepare(graph, node, nullptr, &given));
+  PT_ASSIGN(const reference::PreparedNode prepared, reference::Prepare(graph, node, nullptr, &given));
   std::vector<ValueType> types;
   for (size_t i = 0; i < prepared.out.size(); ++i) {
     const bool is_made = prepared.out[i].present();

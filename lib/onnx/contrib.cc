@@ -197,7 +197,7 @@ class Expansion {
   }
 
   int64_t opset_, to_;  // of the default domain, before and after conversion
-  contrib::Model model_;
+  contrib::RewrittenModel model_;
   uint64_t nodes_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "lib/profiler/device_queue.h"
+#include "lib/profiler/timed_queue.h"
 #include "partitiontuner/exec/machine.h"
 
 namespace pt {
@@ -39,7 +39,7 @@ class CopyWork {
 
  private:
   friend Result<int64_t> TimeStreamHandOvers(CopyWork& a, CopyWork& b, uint32_t count);
-  CopyWork(DeviceDriver& driver, DeviceQueue queue) : driver_(driver), queue_(std::move(queue)) {}
+  CopyWork(DeviceDriver& driver, TimedQueue queue) : driver_(driver), queue_(std::move(queue)) {}
   static Result<std::unique_ptr<CopyWork>> Make(DeviceDriver& driver, const CancelToken* cancel);
   Status EnqueueCopy();
 
@@ -48,7 +48,7 @@ class CopyWork {
   CopyDirection direction_ = CopyDirection::kWithin;
   std::unique_ptr<DeviceBuffer> from_, to_;
   std::unique_ptr<Event> event_;
-  DeviceQueue queue_;
+  TimedQueue queue_;
 };
 
 // Nanoseconds of the calling thread for `count` launches with an event each, the device's work not waited for.

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/profiler/device_queue.h"
+#include "lib/profiler/timed_queue.h"
 #include "partitiontuner/cost/profiled_costs.h"
 
 namespace pt {
@@ -15,7 +15,7 @@ constexpr int kForkRepeats = 5;
 
 class StreamRunner : public DeviceRunner {
  public:
-  StreamRunner(Machine& machine, UnitId unit, DeviceQueue queue)
+  StreamRunner(Machine& machine, UnitId unit, TimedQueue queue)
       : machine_(machine), driver_(machine.driver(machine.platform().device_of(unit))), queue_(std::move(queue)) {}
 
   Status Allocate(uint64_t reuse_distance) {
@@ -145,7 +145,7 @@ class StreamRunner : public DeviceRunner {
 
   Machine& machine_;
   DeviceDriver& driver_;
-  DeviceQueue queue_;
+  TimedQueue queue_;
   std::unique_ptr<DeviceBuffer> junk_, more_junk_;
   std::unique_ptr<Event> fork_;
   std::vector<Branch> branches_;
@@ -156,7 +156,7 @@ class StreamRunner : public DeviceRunner {
 
 Result<std::unique_ptr<DeviceRunner>> MakeDeviceRunner(Machine& machine, UnitId unit, uint64_t reuse_distance,
                                                        const CancelToken* cancel) {
-  PT_ASSIGN(DeviceQueue queue, DeviceQueue::Make(machine.driver(machine.platform().device_of(unit)), cancel));
+  PT_ASSIGN(TimedQueue queue, TimedQueue::Make(machine.driver(machine.platform().device_of(unit)), cancel));
   auto runner = std::make_unique<StreamRunner>(machine, unit, std::move(queue));
   PT_CHECK_OK(runner->Allocate(reuse_distance));
   return std::unique_ptr<DeviceRunner>(std::move(runner));

@@ -145,10 +145,10 @@ class OperatorReader {
     leading.strides.pop_back();
     const auto strides = BroadcastStrides(leading, std::span(full).first(3));
     if (!strides) return site_.Unsupported("its mask does not broadcast to its scores");
-    AttentionMask mask;
+    MaskTensor mask;
     mask.at = {
         operand, {(*strides)[0], (*strides)[1] * shared_, (*strides)[1]}, (*strides)[2], operand->strides().back()};
-    mask.kind = is_condition ? AttentionMask::Kind::kHiding : AttentionMask::Kind::kAdded;
+    mask.kind = is_condition ? MaskTensor::Kind::kHiding : MaskTensor::Kind::kAdded;
     mask.keys = dims.back();
     made_.masks.push_back(mask);
     return {};
@@ -224,9 +224,9 @@ class PatternReader {
     PT_ASSIGN(const CudaOperand* const operand, Need(pattern.value));
     const bool fits = pattern.is_condition ? operand->type() == DataType::kBool : IsReal(operand->type());
     if (!fits || std::isnan(pattern.otherwise)) return site_.Unsupported("no kernel takes this mask");
-    AttentionMask mask;
+    MaskTensor mask;
     PT_ASSIGN(mask.at, MatrixOf(*operand, operand->layout, made_.queries, made_.keys));
-    mask.kind = pattern.is_condition ? AttentionMask::Kind::kReplacing : AttentionMask::Kind::kAdded;
+    mask.kind = pattern.is_condition ? MaskTensor::Kind::kReplacing : MaskTensor::Kind::kAdded;
     mask.keys = made_.keys;
     mask.keep_where = pattern.keep_where;
     mask.otherwise = pattern.otherwise;

@@ -293,7 +293,7 @@ class AttentionText {
     const AttentionMatrix nothing{nullptr, std::vector<int64_t>(a_.batch.size(), 0)};
     add(a_.past > 0 ? a_.past_k : nothing, 0, 0);
     add(a_.past > 0 ? a_.past_v : nothing, 0, a_.past > 0 ? columns_ * a_.past_v.column : 0);
-    for (const AttentionMask& mask : a_.masks) add(mask.at, 0, 0);
+    for (const MaskTensor& mask : a_.masks) add(mask.at, 0, 0);
     IndexSpace blocks = IndexSpace::Whole(dims, std::move(strides));
     const auto is_wide = [](const CudaOperand& operand) { return IsWide(operand.layout); };
     if (std::ranges::any_of(site_.in, is_wide) || std::ranges::any_of(site_.out, is_wide)) blocks.Widen();
@@ -431,7 +431,7 @@ class AttentionText {
     std::string text = "            float bias = 0.0f;\n";
     for (size_t m = 0; m < a_.masks.size(); ++m) {
       const std::string there = "key < " + N(a_.masks[m].keys);
-      if (a_.masks[m].kind == AttentionMask::Kind::kHiding) {
+      if (a_.masks[m].kind == MaskTensor::Kind::kHiding) {
         text += "            if (!(" + there + " && " + MaskText(m) + " != 0)) bias = -kInfinity;\n";
       } else {
         text += "            bias = " + there + " ? (float)" + MaskText(m) + " : -kInfinity;\n";
@@ -448,8 +448,8 @@ class AttentionText {
   std::string Replacements() const {
     std::string text;
     for (size_t m = 0; m < a_.masks.size(); ++m) {
-      const AttentionMask& mask = a_.masks[m];
-      if (mask.kind == AttentionMask::Kind::kAdded) {
+      const MaskTensor& mask = a_.masks[m];
+      if (mask.kind == MaskTensor::Kind::kAdded) {
         text += "            score += (float)" + MaskText(m) + ";\n";
       } else {
         text += "            if ((" + MaskText(m) + " != 0) != " + (mask.keep_where ? "true" : "false") +

@@ -32,13 +32,13 @@ cublasComputeType_t ComputeTypeOf(DataType factors, MathMode math) {
   }
 }
 
-uint32_t EpilogueOf(Activation activation, bool bias) {
+uint32_t EpilogueOf(ProductActivation activation, bool bias) {
   switch (activation) {
-    case Activation::kRelu:
+    case ProductActivation::kRelu:
       return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-    case Activation::kGelu:
+    case ProductActivation::kGelu:
       return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-    case Activation::kNone:
+    case ProductActivation::kNone:
       break;
   }
   return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;

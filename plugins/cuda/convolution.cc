@@ -19,7 +19,7 @@ constexpr const char* kDirect = "direct";
 std::string Times(const std::string& name, int64_t stride) { return " + " + name + " * " + std::to_string(stride); }
 std::string N(size_t n) { return std::to_string(n); }
 
-Status CheckChannels(const CudaSite& site, const Convolution& c) {
+Status CheckChannels(const CudaSite& site, const CudaConvolution& c) {
   if (!IsDense(c.w->layout)) return site.Unsupported("its weights have gaps");
   const std::vector<int64_t>&x = c.x->dims(), &w = c.w->dims(), &y = c.y_dims;
   if (w.size() != x.size() || c.groups < 1 || x[1] % c.groups != 0) {
@@ -33,7 +33,7 @@ Status CheckChannels(const CudaSite& site, const Convolution& c) {
 }
 
 // One number a channel, as an expression at c1; empty where there is none.
-Result<std::string> BiasText(const CudaSite& site, const Convolution& c, const CudaOperand* bias) {
+Result<std::string> BiasText(const CudaSite& site, const CudaConvolution& c, const CudaOperand* bias) {
   if (bias == nullptr) return std::string();
   if (bias->dims() != std::vector<int64_t>{c.y_dims[1]})
     return site.Unsupported("its bias is not one number a channel");
@@ -42,8 +42,8 @@ Result<std::string> BiasText(const CudaSite& site, const Convolution& c, const C
 }
 
 // What the node convolves, without what is done with it.
-Result<Convolution> ReadGeometry(const CudaSite& site, const Node& node, const CudaOperand* x, const CudaOperand* w) {
-  Convolution c;
+Result<CudaConvolution> ReadGeometry(const CudaSite& site, const Node& node, const CudaOperand* x, const CudaOperand* w) {
+  CudaConvolution c;
   c.transposed = node.op == "ConvTranspose";
   c.x = x;
   c.w = w;
@@ -67,10 +67,10 @@ Result<Convolution> ReadGeometry(const CudaSite& site, const Node& node, const C
   return c;
 }
 
-Result<Convolution> ReadReal(const CudaSite& site) {
+Result<CudaConvolution> ReadReal(const CudaSite& site) {
   const Node& node = site.node();
   const CudaOperand* const bias = site.Input(2);
-  PT_ASSIGN(Convolution c, ReadGeometry(site, node, site.Input(0), site.Input(1)));
+  PT_ASSIGN(CudaConvolution c, ReadGeometry(site, node, site.Input(0), site.Input(1)));
   if (!IsReal(c.x->type()) || !IsReal(c.w->type()) || (bias != nullptr && !IsReal(bias->type()))) {
     return site.Unsupported("it is not of float32, float16 or bfloat16");
   }
@@ -81,9 +81,9 @@ Result<Convolution> ReadReal(const CudaSite& site) {
 }
 
 // x has one scale and zero point, w one, or one a channel of the result.
-Result<Convolution> ReadIntegers(const CudaSite& site) {
-  PT_ASSIGN(const IntegerProduct product, ReadIntegerProduct(site));
-  PT_ASSIGN(Convolution c, ReadGeometry(site, *product.node, product.a.integers, product.b.integers));
+Result<CudaConvolution> ReadIntegers(const CudaSite& site) {
+  PT_ASSIGN(const QuantizedProduct product, ReadIntegerProduct(site));
+  PT_ASSIGN(CudaConvolution c, ReadGeometry(site, *product.node, product.a.integers, product.b.integers));
   if (c.products() > kMostProducts) return site.Unsupported("its sums do not fit 32 bits");
   constexpr int64_t kNone = -1;
   const int64_t channels = !c.transposed ? 0 : c.groups == 1 ? 1 : kNone;
@@ -103,12 +103,12 @@ Result<Convolution> ReadIntegers(const CudaSite& site) {
   return c;
 }
 
-Result<Convolution> Read(const CudaSite& site) {
+Result<CudaConvolution> Read(const CudaSite& site) {
   return IsConvolution(site.node()) ? ReadReal(site) : ReadIntegers(site);
 }
 
 // Where the window's element (k0, k1, …) reads, as p0, p1, …, and whether that is inside the input.
-std::string PositionsText(const Convolution& c, std::string& inside) {
+std::string PositionsText(const CudaConvolution& c, std::string& inside) {
   std::string text;
   for (size_t d = 0; d < c.window.kernel.size(); ++d) {
     const std::string n = N(d), stride = std::to_string(c.window.strides[d]), p = "p" + n;
@@ -127,14 +127,14 @@ std::string PositionsText(const Convolution& c, std::string& inside) {
 }
 
 // The statement that adds a product.
-std::string AddedText(const Convolution& c, const std::string& x, const std::string& w) {
+std::string AddedText(const CudaConvolution& c, const std::string& x, const std::string& w) {
   if (!c.bytes) return "sum = fmaf(" + x + ", " + w + ", sum);\n";
   return "total += " + MovedText(x, c.bytes->right, c.bytes->right_zero) + " * " +
          MovedText(w, c.bytes->left, c.bytes->left_zero) + ";\n";
 }
 
 // A thread for each element of the result.
-CudaRoutine Direct(const CudaSite& site, const Convolution& c) {
+CudaRoutine Direct(const CudaSite& site, const CudaConvolution& c) {
   const int64_t in_each = c.in_each(), out_each = c.y_dims[1] / c.groups;
   std::string x = site.NameOf(*c.x) + "[c0 * " + std::to_string(c.x->strides()[0]), inside, loops, ends;
   x += " + (group * " + std::to_string(in_each) + " + channel) * " + std::to_string(c.x->strides()[1]);
@@ -171,7 +171,7 @@ bool IsIntegerConvolution(const Node& product) {
 }
 
 Result<std::vector<std::string>> ConvolutionVariants(const CudaSite& site) {
-  PT_ASSIGN(const Convolution c, Read(site));
+  PT_ASSIGN(const CudaConvolution c, Read(site));
   std::vector<std::string> variants;
   // A window of one channel has nothing that others could share.
   const bool alone = c.transposed || c.in_each() == 1;
@@ -181,7 +181,7 @@ Result<std::vector<std::string>> ConvolutionVariants(const CudaSite& site) {
 }
 
 Result<CudaRoutine> MakeConvolution(const CudaSite& site, std::string_view variant) {
-  PT_ASSIGN(const Convolution c, Read(site));
+  PT_ASSIGN(const CudaConvolution c, Read(site));
   if (c.y_dims[0] * c.y_dims[1] == 0 || IndexSpace(c.y_dims, {}).count() == 0) return CudaRoutine{};
   if (variant == kDirect) return Direct(site, c);
   return MakeTiles(site, c, variant);

@@ -10,7 +10,7 @@ std::string N(int64_t n) { return std::to_string(n); }
 // Writes what a tile kernel is to multiply: of each group channels out by positions, summed over channels in and taps.
 class Matrices {
  public:
-  Matrices(const CudaSite& site, const Convolution& c) : site_(site), c_(c), spatial_(c.window.kernel.size()) {
+  Matrices(const CudaSite& site, const CudaConvolution& c) : site_(site), c_(c), spatial_(c.window.kernel.size()) {
     product_.batches = c.groups;
     product_.rows = c.y_dims[1] / c.groups;
     product_.columns = c.y_dims[0];
@@ -77,26 +77,26 @@ class Matrices {
   }
 
   const CudaSite& site_;
-  const Convolution& c_;
+  const CudaConvolution& c_;
   const size_t spatial_;
   TiledProduct product_;
 };
 
 }  // namespace
 
-int64_t Convolution::products() const {
+int64_t CudaConvolution::products() const {
   int64_t products = in_each();
   for (const int64_t k : window.kernel) products *= k;
   return products;
 }
 
-std::vector<std::string> TileVariants(const Convolution& convolution) {
+std::vector<std::string> TileVariants(const CudaConvolution& convolution) {
   int64_t columns = convolution.y_dims[0];
   for (size_t d = 2; d < convolution.y_dims.size(); ++d) columns *= convolution.y_dims[d];
   return FittingTiles(convolution.y_dims[1] / convolution.groups, columns);
 }
 
-Result<CudaRoutine> MakeTiles(const CudaSite& site, const Convolution& convolution, std::string_view variant) {
+Result<CudaRoutine> MakeTiles(const CudaSite& site, const CudaConvolution& convolution, std::string_view variant) {
   const TiledProduct product = Matrices(site, convolution).Make();
   const TiledBytes* const bytes = convolution.bytes ? &*convolution.bytes : nullptr;
   PT_ASSIGN(KernelText kernel, TileKernel(site, product, variant, bytes));

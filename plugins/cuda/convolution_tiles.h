@@ -7,7 +7,7 @@
 namespace pt::cuda {
 
 // A convolution of a site.
-struct Convolution {
+struct CudaConvolution {
   const CudaOperand *x = nullptr, *w = nullptr;
   std::vector<int64_t> y_dims;
   WindowParameters window;
@@ -23,8 +23,8 @@ struct Convolution {
 };
 
 // Sizes of tiles worth trying, the most promising first: "64x64".
-std::vector<std::string> TileVariants(const Convolution& convolution);
+std::vector<std::string> TileVariants(const CudaConvolution& convolution);
 // kUnsupported for another variant.
-Result<CudaRoutine> MakeTiles(const CudaSite& site, const Convolution& convolution, std::string_view variant);
+Result<CudaRoutine> MakeTiles(const CudaSite& site, const CudaConvolution& convolution, std::string_view variant);
 
 }  // namespace pt::cuda

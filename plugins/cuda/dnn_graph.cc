@@ -545,9 +545,9 @@ class DnnSiteMaker {
 
   // What hides all keys of a query has no value that all agree on, so numbers have to be known.
   Status AddMask(const Attention& attention, const Dims& heads, DnnNode& node) {
-    const AttentionMask& mask = attention.masks.front();
+    const MaskTensor& mask = attention.masks.front();
     const CudaOperand& operand = *mask.at.operand;
-    if (attention.masks.size() > 1 || mask.kind != AttentionMask::Kind::kAdded || mask.keys != attention.keys ||
+    if (attention.masks.size() > 1 || mask.kind != MaskTensor::Kind::kAdded || mask.keys != attention.keys ||
         operand.constant == nullptr ||
         !std::ranges::all_of(operand.constant->values<float>(), [](float x) { return std::abs(x) < kMostInMasks; })) {
       return site_.Unsupported("its mask is not a constant of finite numbers");

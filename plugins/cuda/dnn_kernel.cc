@@ -13,7 +13,7 @@ constexpr uint64_t kWorkspaceAlignment = 256;
 
 // A tensor that cuDNN reads or writes elsewhere than where it lies: copied there before, or back behind.
 struct Stage {
-  StridedCopy copy;
+  LayoutCopy copy;
   CUdeviceptr from = 0, to = 0;
   bool is_result = false;
 };
@@ -117,7 +117,7 @@ class DnnKernel : public Kernel {
     stage.to = tensor.is_result ? address : there;
     const auto& [from, to] =
         tensor.is_result ? std::tie(tensor.planned, tensor.lies) : std::tie(tensor.lies, tensor.planned);
-    PT_ASSIGN(stage.copy, StridedCopy::Make(*compiled_->driver, from, to));
+    PT_ASSIGN(stage.copy, LayoutCopy::Make(*compiled_->driver, from, to));
     stages.push_back(std::move(stage));
     staging.push_back(std::move(buffer));
     address = there;

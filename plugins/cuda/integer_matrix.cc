@@ -48,7 +48,7 @@ Result<Side> ReadSide(const CudaSite& site, const CudaOperand& operand, bool tra
 
 // The product of a site.
 struct Matrices {
-  IntegerProduct product;
+  QuantizedProduct product;
   Side a, b;
   std::vector<int64_t> leading;  // dims of the result before its rows
   GemmNode gemm;                 // of other products: the default
@@ -135,7 +135,7 @@ Result<std::vector<std::string>> MatrixVariants(const CudaSite& site) {
 
 Result<CudaRoutine> MakeMatrixProduct(const CudaSite& site, std::string_view variant) {
   PT_ASSIGN(const Matrices m, Read(site));
-  const IntegerProduct& p = m.product;
+  const QuantizedProduct& p = m.product;
   const auto a_last = static_cast<int64_t>(p.a.integers->dims().size()) - 1;
   const auto b_last = static_cast<int64_t>(p.b.integers->dims().size()) - 1;
   // Along rows of the left side and columns of the right one, whichever dims these are.

@@ -39,8 +39,8 @@ Status CheckFactor(const CudaSite& site, const Factor& factor) {
   return {};
 }
 
-Result<IntegerProduct> ReadReal(const CudaSite& site, const Node& node) {
-  IntegerProduct product;
+Result<QuantizedProduct> ReadReal(const CudaSite& site, const Node& node) {
+  QuantizedProduct product;
   product.node = &node;
   PT_ASSIGN(product.a, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 0))));
   PT_ASSIGN(product.b, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 1))));
@@ -51,8 +51,8 @@ Result<IntegerProduct> ReadReal(const CudaSite& site, const Node& node) {
   return product;
 }
 
-Result<IntegerProduct> ReadIntegers(const CudaSite& site, const Node& node) {
-  IntegerProduct product;
+Result<QuantizedProduct> ReadIntegers(const CudaSite& site, const Node& node) {
+  QuantizedProduct product;
   product.node = &node;
   const bool requantised = node.op.starts_with("QLinear"),
              window = node.op.ends_with("Conv") || node.op == "ConvInteger";
@@ -92,7 +92,7 @@ std::string NumberText(const CudaSite& site, const CudaOperand& operand, const s
 }
 
 // Of the result by a scale of its own, in float64 as the reference library has it.
-std::string RequantisedText(const CudaSite& site, const IntegerProduct& product,
+std::string RequantisedText(const CudaSite& site, const QuantizedProduct& product,
                             const std::array<std::string, 2>& scales, const std::string& bias) {
   const DataType to = product.y_zero->type();
   const IntegerRange range = RangeOf(to).value();
@@ -149,12 +149,12 @@ std::vector<NodeId> IntegerProductNodes(const Graph& graph, NodeId product) {
   return nodes;
 }
 
-Result<IntegerProduct> ReadIntegerProduct(const CudaSite& site) {
+Result<QuantizedProduct> ReadIntegerProduct(const CudaSite& site) {
   const NodeId id = FindIntegerProduct(site.graph, site.nodes);
   if (!id.valid()) return site.Unsupported("it has no product of integers");
   const Node& node = site.graph.node(id);
   const bool reals = IsOfReals(node);
-  PT_ASSIGN(IntegerProduct product, reals ? ReadReal(site, node) : ReadIntegers(site, node));
+  PT_ASSIGN(QuantizedProduct product, reals ? ReadReal(site, node) : ReadIntegers(site, node));
   PT_CHECK_OK(CheckFactor(site, product.a));
   PT_CHECK_OK(CheckFactor(site, product.b));
   const auto y_dims = site.graph.value(node.outputs[0]).type.static_dims();
@@ -198,7 +198,7 @@ std::string MovedText(const std::string& element, DataType type, const std::stri
          ")";
 }
 
-Result<std::string> WrittenText(const CudaSite& site, const IntegerProduct& product,
+Result<std::string> WrittenText(const CudaSite& site, const QuantizedProduct& product,
                                 const std::array<std::string, 2>& scales, const std::string& bias,
                                 const std::string& alpha) {
   std::string made = "total";

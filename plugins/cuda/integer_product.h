@@ -26,7 +26,7 @@ struct Factor {
 // What a DequantizeLinear of the site reads.
 Result<Factor> DequantisedFactor(const CudaSite& site, const Node& dequantisation);
 
-struct IntegerProduct {
+struct QuantizedProduct {
   const Node* node = nullptr;
   Factor a, b;
   const CudaOperand* bias = nullptr;  // null: none. int32 where the result is requantised, else real
@@ -39,7 +39,7 @@ struct IntegerProduct {
 };
 
 // The product of the site, which makes one result. kUnsupported where types do not fit.
-Result<IntegerProduct> ReadIntegerProduct(const CudaSite& site);
+Result<QuantizedProduct> ReadIntegerProduct(const CudaSite& site);
 
 // A scale or zero point as an expression: a number, or the one at `index` along that axis of the integers. kUnsupported
 // where there are several along another one.
@@ -53,7 +53,7 @@ std::string MovedText(const std::string& element, DataType type, const std::stri
 // Statements that take `total`, the sum of products at c0, c1, …, and write the site's result. scales: of both factors,
 // empty where they have none; bias: an expression, empty for none; alpha: what the product is multiplied with besides,
 // empty for 1.
-Result<std::string> WrittenText(const CudaSite& site, const IntegerProduct& product,
+Result<std::string> WrittenText(const CudaSite& site, const QuantizedProduct& product,
                                 const std::array<std::string, 2>& scales, const std::string& bias,
                                 const std::string& alpha = "");
 

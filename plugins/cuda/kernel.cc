@@ -12,7 +12,7 @@ constexpr uint32_t kThreads = 256;
 constexpr int64_t kBlocksEach = 8;
 
 struct Launch {
-  std::shared_ptr<const Program> program;
+  std::shared_ptr<const DeviceProgram> program;
   uint32_t blocks = 0, threads = 0;
 };
 

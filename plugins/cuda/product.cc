@@ -313,13 +313,13 @@ class ProductMaker {
     for (size_t n = 1; n < site_.nodes.size(); ++n) {
       const Node& node = site_.graph.node(site_.nodes[n]);
       const bool continues = std::ranges::find(node.inputs, last) != node.inputs.end();
-      if (!continues || product_.activation != Activation::kNone) {
+      if (!continues || product_.activation != ProductActivation::kNone) {
         return site_.Unsupported("its nodes are not a product with an Add and an activation");
       }
       if (Is(node, "Relu")) {
-        product_.activation = Activation::kRelu;
+        product_.activation = ProductActivation::kRelu;
       } else if (Is(node, "Gelu") && IsGelu(node, GeluForm::kTanh)) {
-        product_.activation = Activation::kGelu;
+        product_.activation = ProductActivation::kGelu;
       } else if (Is(node, "Add")) {
         const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
         const std::optional<uint32_t> at = site_.FindInput(other);

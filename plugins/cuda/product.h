@@ -16,7 +16,7 @@ struct Matrix {
 };
 
 // What is done with each element of a result at last. Gelu: by the hyperbolic tangent, which is cuBLASLt's.
-enum class Activation : uint8_t { kNone, kRelu, kGelu };
+enum class ProductActivation : uint8_t { kNone, kRelu, kGelu };
 
 // Where matrices of one call begin, in elements from where the first call's do.
 struct ProductOffsets {
@@ -30,7 +30,7 @@ struct Product {
   std::vector<ProductOffsets> calls = {{}};  // several where matrices do not lie at even distances
   Matrix a, b, result;
   float alpha = 1, beta = 0;
-  Activation activation = Activation::kNone;
+  ProductActivation activation = ProductActivation::kNone;
   // How a and b are stored, and how the result, bias and added are: float32, or a and b 16 bits.
   DataType factor_type = DataType::kFloat32, result_type = DataType::kFloat32;
   // Indices into CudaSite::in; the result is output 0. added has the result's dims and strides of its own.

@@ -105,11 +105,11 @@ Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::
   return image;
 }
 
-Program::~Program() {
+DeviceProgram::~DeviceProgram() {
   context_->Always([&] { return context_->driver().cuModuleUnload(module_); });
 }
 
-Status Program::Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, const Arguments& arguments) const {
+Status DeviceProgram::Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, const Arguments& arguments) const {
   // The driver copies what the pointers lead to before it returns; it never writes there.
   void* parameters[] = {const_cast<Arguments*>(&arguments)};
   return context_->Do("cuLaunchKernel", [&] {
@@ -118,7 +118,7 @@ Status Program::Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, co
   });
 }
 
-Result<std::shared_ptr<const Program>> Programs::Get(const std::string& text) {
+Result<std::shared_ptr<const DeviceProgram>> Programs::Get(const std::string& text) {
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard lock(mutex_);
@@ -131,8 +131,8 @@ Result<std::shared_ptr<const Program>> Programs::Get(const std::string& text) {
   }
   // Only those who want this very kernel wait for each other.
   const std::lock_guard lock(slot->mutex);
-  if (std::shared_ptr<const Program> program = slot->program.lock()) return program;
-  PT_ASSIGN(std::shared_ptr<const Program> program, Make(KernelPrelude() + text));
+  if (std::shared_ptr<const DeviceProgram> program = slot->program.lock()) return program;
+  PT_ASSIGN(std::shared_ptr<const DeviceProgram> program, Make(KernelPrelude() + text));
   slot->program = program;
   return program;
 }
@@ -140,7 +140,7 @@ Result<std::shared_ptr<const Program>> Programs::Get(const std::string& text) {
 Programs::Programs(std::shared_ptr<Context> context)
     : context_(std::move(context)), files_(context_->functions().kernel_folder) {}
 
-Result<std::shared_ptr<const Program>> Programs::Make(const std::string& text) const {
+Result<std::shared_ptr<const DeviceProgram>> Programs::Make(const std::string& text) const {
   const CompilerFunctions& compiler = context_->functions().compiler;
   int major = 0, minor = 0, driver = 0;
   if (compiler.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return CannotCompile("the compiler has no version");
@@ -150,16 +150,16 @@ Result<std::shared_ptr<const Program>> Programs::Make(const std::string& text) c
                                 kNoContraction + "\n" + text;
   if (const std::optional<std::string> kept = files_.Find(made_from)) {
     // What the driver does not take all the same is made anew.
-    Result<std::shared_ptr<const Program>> program = Load(*kept);
+    Result<std::shared_ptr<const DeviceProgram>> program = Load(*kept);
     if (program.ok() || context_->is_lost()) return program;
   }
   PT_ASSIGN(const std::string image, CompileKernel(compiler, text, context_->architecture()));
-  PT_ASSIGN(std::shared_ptr<const Program> program, Load(image));
+  PT_ASSIGN(std::shared_ptr<const DeviceProgram> program, Load(image));
   files_.Keep(made_from, image);
   return program;
 }
 
-Result<std::shared_ptr<const Program>> Programs::Load(const std::string& image) const {
+Result<std::shared_ptr<const DeviceProgram>> Programs::Load(const std::string& image) const {
   const DriverFunctions& cu = context_->driver();
   CUmodule module = nullptr;
   PT_CHECK_OK(context_->Do("cuModuleLoadData", [&] { return cu.cuModuleLoadData(&module, image.c_str()); }));
@@ -170,7 +170,7 @@ Result<std::shared_ptr<const Program>> Programs::Load(const std::string& image) 
     context_->Always([&] { return cu.cuModuleUnload(module); });
     return std::move(found).error();
   }
-  return std::shared_ptr<const Program>(std::make_shared<Program>(context_, module, function));
+  return std::shared_ptr<const DeviceProgram>(std::make_shared<DeviceProgram>(context_, module, function));
 }
 
 }  // namespace pt::cuda

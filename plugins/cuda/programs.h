@@ -27,13 +27,13 @@ inline constexpr const char* kKernelName = "pt_kernel";
 std::string KernelPrelude();
 
 // A kernel in the device's memory.
-class Program {
+class DeviceProgram {
  public:
-  Program(std::shared_ptr<Context> context, CUmodule module, CUfunction function)
+  DeviceProgram(std::shared_ptr<Context> context, CUmodule module, CUfunction function)
       : context_(std::move(context)), module_(module), function_(function) {}
-  ~Program();
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  ~DeviceProgram();
+  DeviceProgram(const DeviceProgram&) = delete;
+  DeviceProgram& operator=(const DeviceProgram&) = delete;
 
   // Enqueues it on so many blocks of so many threads. The stream is of the same context.
   Status Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, const Arguments& arguments) const;
@@ -50,17 +50,17 @@ class Programs {
   explicit Programs(std::shared_ptr<Context> context);
 
   // text: what follows the prelude. Errors: kInternal ("cuda.compile", with the compiler's log) when it is no kernel.
-  Result<std::shared_ptr<const Program>> Get(const std::string& text);
+  Result<std::shared_ptr<const DeviceProgram>> Get(const std::string& text);
 
  private:
   struct Slot {
     std::mutex mutex;
-    std::weak_ptr<const Program> program;
+    std::weak_ptr<const DeviceProgram> program;
   };
-  Result<std::shared_ptr<const Program>> Load(const std::string& image) const;
+  Result<std::shared_ptr<const DeviceProgram>> Load(const std::string& image) const;
 
   // From a file, or compiled and then kept in one.
-  Result<std::shared_ptr<const Program>> Make(const std::string& text) const;
+  Result<std::shared_ptr<const DeviceProgram>> Make(const std::string& text) const;
 
   const std::shared_ptr<Context> context_;
   const KernelFiles files_;

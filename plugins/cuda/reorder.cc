@@ -20,7 +20,7 @@ std::vector<size_t> OrderOf(std::span<const int64_t> strides) {
 
 class BoundReorder : public BoundKernel {
  public:
-  BoundReorder(StridedCopy copy, CUdeviceptr from, CUdeviceptr to) : copy_(std::move(copy)), from_(from), to_(to) {}
+  BoundReorder(LayoutCopy copy, CUdeviceptr from, CUdeviceptr to) : copy_(std::move(copy)), from_(from), to_(to) {}
 
   Status Enqueue(const RunContext& run) noexcept override {
     CudaStream* const stream = AsCuda(run.stream);
@@ -31,13 +31,13 @@ class BoundReorder : public BoundKernel {
   }
 
  private:
-  const StridedCopy copy_;
+  const LayoutCopy copy_;
   const CUdeviceptr from_, to_;
 };
 
 class ReorderKernel : public Kernel {
  public:
-  explicit ReorderKernel(StridedCopy copy) : copy_(std::move(copy)) {}
+  explicit ReorderKernel(LayoutCopy copy) : copy_(std::move(copy)) {}
 
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     return std::unique_ptr<BoundKernel>(
@@ -45,7 +45,7 @@ class ReorderKernel : public Kernel {
   }
 
  private:
-  const StridedCopy copy_;
+  const LayoutCopy copy_;
 };
 
 bool IsKnown(const Form& form, size_t rank) {
@@ -68,11 +68,11 @@ Result<std::unique_ptr<Kernel>> CompileReorderOnCuda(const TensorLayout& from, c
                      "no kernel takes a tensor from " + ToString(from.layout) + " to " + ToString(to.layout));
   }
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
-  PT_ASSIGN(StridedCopy copy, StridedCopy::Make(*driver, from, to));
+  PT_ASSIGN(LayoutCopy copy, LayoutCopy::Make(*driver, from, to));
   return std::unique_ptr<Kernel>(std::make_unique<ReorderKernel>(std::move(copy)));
 }
 
-Result<StridedCopy> StridedCopy::Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to) {
+Result<LayoutCopy> LayoutCopy::Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to) {
   std::vector<int64_t> ordered_dims;
   std::vector<std::vector<int64_t>> strides(2);
   for (const size_t d : OrderOf(to.strides)) {
@@ -81,7 +81,7 @@ Result<StridedCopy> StridedCopy::Make(CudaDriver& driver, const TensorLayout& fr
     strides[1].push_back(to.strides[d]);
   }
   const IndexSpace space(ordered_dims, std::move(strides));
-  StridedCopy copy;
+  LayoutCopy copy;
   if (space.count() == 0) return copy;
   const std::string type(space.index_type()), count = std::to_string(space.count()), read(CTypeOf(from.type)),
                                               written(CTypeOf(to.type)), number = from.type == to.type ? "" : "(float)";
@@ -97,7 +97,7 @@ Result<StridedCopy> StridedCopy::Make(CudaDriver& driver, const TensorLayout& fr
   return copy;
 }
 
-Status StridedCopy::Enqueue(CudaStream& stream, CUdeviceptr from, CUdeviceptr to) const {
+Status LayoutCopy::Enqueue(CudaStream& stream, CUdeviceptr from, CUdeviceptr to) const {
   if (program_ == nullptr) return {};
   Arguments arguments;
   arguments.at[0] = from;

@@ -15,14 +15,14 @@ Result<std::unique_ptr<Kernel>> CompileReorderOnCuda(const TensorLayout& from, c
                                                      CompileContext& context);
 
 // A tensor of real numbers copied to where it lies otherwise: same dims, other strides or type. Thread-safe.
-class StridedCopy {
+class LayoutCopy {
  public:
-  StridedCopy() = default;  // copies nothing
-  static Result<StridedCopy> Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to);
+  LayoutCopy() = default;  // copies nothing
+  static Result<LayoutCopy> Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to);
   Status Enqueue(CudaStream& stream, CUdeviceptr from, CUdeviceptr to) const;
 
  private:
-  std::shared_ptr<const Program> program_;  // null: nothing to copy
+  std::shared_ptr<const DeviceProgram> program_;  // null: nothing to copy
   uint32_t blocks_ = 0;
 };
 

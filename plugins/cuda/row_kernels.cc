@@ -13,9 +13,9 @@ namespace pt::cuda {
 namespace {
 
 // NaN is kept, as the reference library keeps it.
-constexpr Fold kMost{"-kInfinity", "$x > $s || $x != $x ? $x : $s", "$b > $a || $b != $b ? $b : $a"};
-constexpr Fold kLeast{"kInfinity", "$x < $s || $x != $x ? $x : $s", "$b < $a || $b != $b ? $b : $a"};
-constexpr Fold kProduct{"1.0f", "$s * $x", "$a * $b"};
+constexpr RowFold kMost{"-kInfinity", "$x > $s || $x != $x ? $x : $s", "$b > $a || $b != $b ? $b : $a"};
+constexpr RowFold kLeast{"kInfinity", "$x < $s || $x != $x ? $x : $s", "$b < $a || $b != $b ? $b : $a"};
+constexpr RowFold kProduct{"1.0f", "$s * $x", "$a * $b"};
 
 // The rows of a reduction: dims that are kept, and those that are not.
 Result<Rows> ReducedRows(const CudaSite& site, const std::vector<bool>& reduced) {
@@ -44,7 +44,7 @@ Result<Rows> ReducedRows(const CudaSite& site, const std::vector<bool>& reduced)
 // A reduction: the fold of `number` over a row, and what is made of it ($s; $n is the row's length).
 struct Reduction {
   std::string_view op;
-  Fold fold;
+  RowFold fold;
   std::string_view number, result;
 };
 constexpr std::array kReductions = {
@@ -108,7 +108,7 @@ Result<CudaRoutine> Softmax(const CudaSite& site) {
   along[softmax.begin] = true;
   PT_ASSIGN(Rows rows, RowsAlong(site, along, {}));
   // NaN never counts as the greatest; it shows in the sum.
-  constexpr Fold kGreatest{"-kInfinity", "$x > $s ? $x : $s", "$b > $a ? $b : $a"};
+  constexpr RowFold kGreatest{"-kInfinity", "$x > $s ? $x : $s", "$b > $a ? $b : $a"};
   rows.AddFold("most", kGreatest, "x");
   rows.AddFold("sum", kSum, "expf(x - most)");
   if (logarithm) rows.Add("    const float whole = logf(sum);\n");

@@ -56,7 +56,7 @@ void Rows::Merge(const std::string& merge) {
       merge + "      }\n      __syncthreads();\n    }\n";
 }
 
-void Rows::AddFold(const std::string& name, const Fold& fold, const std::string& number) {
+void Rows::AddFold(const std::string& name, const RowFold& fold, const std::string& number) {
   body_ += "    float " + name + " = " + std::string(fold.first) + ";\n";
   ForEach("    const float number = " + number + ";\n    " + name + " = " +
           Replaced(fold.take, {{'s', name}, {'x', "number"}}) + ";\n");

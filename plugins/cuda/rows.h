@@ -12,10 +12,10 @@ namespace pt::cuda {
 
 // From elements to one number, as C++: `first` to begin with, `take` a number $x into what there is so far ($s),
 // `merge` what two threads have ($a, $b).
-struct Fold {
+struct RowFold {
   std::string_view first, take, merge;
 };
-inline constexpr Fold kSum{"0.0f", "$s + $x", "$a + $b"};
+inline constexpr RowFold kSum{"0.0f", "$s + $x", "$a + $b"};
 
 // The pattern with $x and the like replaced.
 std::string Replaced(std::string_view pattern, std::initializer_list<std::pair<char, std::string>> names);
@@ -37,7 +37,7 @@ class Rows {
   // Statements for each element of the row, in which x is input 0's and k its number.
   void ForEach(const std::string& statements);
   // Defines `name`, the same in all threads: the fold of `number` (an expression of x) over the row.
-  void AddFold(const std::string& name, const Fold& fold, const std::string& number);
+  void AddFold(const std::string& name, const RowFold& fold, const std::string& number);
   void Add(const std::string& statements) { body_ += statements; }
   // Arrays of one number a thread in shared memory.
   void Share(const std::string& type, const std::string& name);

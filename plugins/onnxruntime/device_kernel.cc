@@ -13,7 +13,7 @@ namespace {
 // there and its outputs back.
 class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceCall {
  public:
-  BoundDeviceKernel(std::shared_ptr<const Session> session, SlotValues in, SlotValues out, Owned<OrtRunOptions> options)
+  BoundDeviceKernel(std::shared_ptr<const GroupSession> session, SlotValues in, SlotValues out, Owned<OrtRunOptions> options)
       : session_(std::move(session)),
         api_(session_->runtime->api()),
         in_(std::move(in)),
@@ -55,7 +55,7 @@ class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceCall 
 
   void Cancel() noexcept override { static_cast<void>(JudgeRun(api_, api_.RunOptionsSetTerminate(options_.get()))); }
 
-  const std::shared_ptr<const Session> session_;
+  const std::shared_ptr<const GroupSession> session_;
   const OrtApi& api_;
   const SlotValues in_, out_;
   const Owned<OrtRunOptions> options_;
@@ -66,7 +66,7 @@ class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceCall 
 
 }  // namespace
 
-Result<std::unique_ptr<BoundKernel>> DeviceKernel::Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const {
+Result<std::unique_ptr<BoundKernel>> OrtDeviceKernel::Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const {
   const OrtApi& api = session_->runtime->api();
   PT_ASSIGN(SlotValues from, SlotValues::Make(api, in));
   PT_ASSIGN(SlotValues to, SlotValues::Make(api, out));

@@ -8,14 +8,14 @@
 
 namespace pt::onnxruntime {
 
-class DeviceKernel final : public Kernel {
+class OrtDeviceKernel final : public Kernel {
  public:
-  explicit DeviceKernel(Session session) : session_(std::make_shared<const Session>(std::move(session))) {}
+  explicit OrtDeviceKernel(GroupSession session) : session_(std::make_shared<const GroupSession>(std::move(session))) {}
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                             std::span<std::byte> scratch) const override;
 
  private:
-  const std::shared_ptr<const Session> session_;  // outlives the bound kernels
+  const std::shared_ptr<const GroupSession> session_;  // outlives the bound kernels
 };
 
 }  // namespace pt::onnxruntime

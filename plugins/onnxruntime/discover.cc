@@ -26,7 +26,7 @@ Result<Graph> OneNode() {
 
 class Discovery {
  public:
-  Discovery(const Runtime& runtime, std::vector<std::string> listed) : runtime_(runtime), listed_(std::move(listed)) {}
+  Discovery(const OrtRuntime& runtime, std::vector<std::string> listed) : runtime_(runtime), listed_(std::move(listed)) {}
 
   // Nothing where a provider that no file describes does not run here: its libraries or its hardware are missing.
   Status Add(const std::string& text, const plugins::DescribedDevice& described, Platform& platform) const {
@@ -87,7 +87,7 @@ class Discovery {
     return MakeError(ErrorCode::kInvalidInput, "onnxruntime.described", described.what + ": " + message);
   }
 
-  const Runtime& runtime_;
+  const OrtRuntime& runtime_;
   const std::vector<std::string> listed_;
 };
 
@@ -98,7 +98,7 @@ ProviderName ProviderOf(const Device& device) {
   return ParseProviderName(name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
 }
 
-Status AddDevices(const Runtime& runtime, const DiscoverRequest& request, Platform& platform) {
+Status AddDevices(const OrtRuntime& runtime, const DiscoverRequest& request, Platform& platform) {
   PT_ASSIGN(const std::vector<std::string> listed, runtime.Providers());
   std::vector<std::string> by_themselves;
   for (const ProviderName& name : ProvidersOfThemselves(listed)) by_themselves.push_back(name.text());

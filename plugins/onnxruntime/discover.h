@@ -13,6 +13,6 @@ ProviderName ProviderOf(const Device& device);
 // a file describes: {"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 2, "calls": RULES}; the last
 // two may be absent. Errors: kInvalidInput for a file that is none; kDeviceUnusable for a provider that a file
 // describes and that is not there, does not compute in the file's mode or, in ONNX Runtime's words, runs nothing here.
-Status AddDevices(const Runtime& runtime, const DiscoverRequest& request, Platform& platform);
+Status AddDevices(const OrtRuntime& runtime, const DiscoverRequest& request, Platform& platform);
 
 }  // namespace pt::onnxruntime

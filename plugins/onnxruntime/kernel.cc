@@ -7,7 +7,7 @@ namespace {
 
 class BoundOnnxRuntime final : public BoundKernel {
  public:
-  BoundOnnxRuntime(std::shared_ptr<const Session> session, SlotValues in, SlotValues out)
+  BoundOnnxRuntime(std::shared_ptr<const GroupSession> session, SlotValues in, SlotValues out)
       : session_(std::move(session)),
         api_(session_->runtime->api()),
         in_(std::move(in)),
@@ -37,7 +37,7 @@ class BoundOnnxRuntime final : public BoundKernel {
  private:
   Status Judge(OrtStatus* status) const { return Checked(api_, status, ErrorCode::kRunFailed, "binding the group"); }
 
-  const std::shared_ptr<const Session> session_;
+  const std::shared_ptr<const GroupSession> session_;
   const OrtApi& api_;
   const SlotValues in_, out_;
   Owned<OrtIoBinding> binding_;

@@ -21,11 +21,11 @@ Result<Graph> NamelessGroup(const Graph& graph, std::span<const NodeId> nodes) {
 }
 
 // device: null for the host.
-ProviderName ProviderAt(const Device* device) { return device == nullptr ? Target().provider : ProviderOf(*device); }
+ProviderName ProviderAt(const Device* device) { return device == nullptr ? OrtTarget().provider : ProviderOf(*device); }
 
 }  // namespace
 
-OnnxRuntimeLibrary::OnnxRuntimeLibrary(Result<std::shared_ptr<const Runtime>> runtime)
+OnnxRuntimeLibrary::OnnxRuntimeLibrary(Result<std::shared_ptr<const OrtRuntime>> runtime)
     : RuntimeLibrary(runtime), runtime_(std::move(runtime)) {}
 
 std::string_view OnnxRuntimeLibrary::name() const { return kName; }
@@ -55,10 +55,10 @@ Status OnnxRuntimeLibrary::CheckRuns(const Graph& graph, std::span<const NodeId>
 Result<std::unique_ptr<Kernel>> OnnxRuntimeLibrary::CompileAt(const Graph& graph, std::span<const NodeId> nodes,
                                                               const Place& place, const Platform& platform) const {
   PT_ASSIGN(const Graph group, NamelessGroup(graph, nodes));
-  Target target{ProviderAt(place.device), place.math, {}};
+  OrtTarget target{ProviderAt(place.device), place.math, {}};
   if (place.on_host() && place.cores > 1) target.cores = plugins::HostCores(platform);
-  PT_ASSIGN(Session session, (*runtime_)->Compile(group, target));
-  if (!place.on_host()) return std::unique_ptr<Kernel>(std::make_unique<DeviceKernel>(std::move(session)));
+  PT_ASSIGN(GroupSession session, (*runtime_)->Compile(group, target));
+  if (!place.on_host()) return std::unique_ptr<Kernel>(std::make_unique<OrtDeviceKernel>(std::move(session)));
   return std::unique_ptr<Kernel>(std::make_unique<OnnxRuntimeKernel>(std::move(session), target.cores.size() > 1));
 }
 

@@ -13,7 +13,7 @@ namespace pt::onnxruntime {
 class OnnxRuntimeLibrary final : public plugins::RuntimeLibrary {
  public:
   // Without a runtime, when ONNX Runtime cannot be used, it serves no device.
-  explicit OnnxRuntimeLibrary(Result<std::shared_ptr<const Runtime>> runtime);
+  explicit OnnxRuntimeLibrary(Result<std::shared_ptr<const OrtRuntime>> runtime);
 
   std::string_view name() const override;
   std::string version() const override;
@@ -30,7 +30,7 @@ class OnnxRuntimeLibrary final : public plugins::RuntimeLibrary {
   Result<std::unique_ptr<Kernel>> CompileAt(const Graph& graph, std::span<const NodeId> nodes, const Place& place,
                                             const Platform& platform) const override;
 
-  const Result<std::shared_ptr<const Runtime>> runtime_;
+  const Result<std::shared_ptr<const OrtRuntime>> runtime_;
 };
 
 }  // namespace pt::onnxruntime

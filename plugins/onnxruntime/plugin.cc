@@ -9,11 +9,11 @@
 namespace {
 
 std::unique_ptr<pt::Library> MakeLibrary() {
-  return std::make_unique<pt::onnxruntime::OnnxRuntimeLibrary>(pt::onnxruntime::Runtime::Get());
+  return std::make_unique<pt::onnxruntime::OnnxRuntimeLibrary>(pt::onnxruntime::OrtRuntime::Get());
 }
 
 pt::Status Discover(const pt::DiscoverRequest& request, pt::Platform& platform) {
-  PT_ASSIGN(const auto runtime, pt::onnxruntime::Runtime::Get());
+  PT_ASSIGN(const auto runtime, pt::onnxruntime::OrtRuntime::Get());
   return pt::onnxruntime::AddDevices(*runtime, request, platform);
 }
 

@@ -81,7 +81,7 @@ class PortReader {
 
 }  // namespace
 
-Status ReadPorts(const OrtApi& api, const Graph& group, Session& session) {
+Status ReadPorts(const OrtApi& api, const Graph& group, GroupSession& session) {
   const PortReader reader(api, group, *session.session);
   PT_CHECK_OK(reader.Read(
       {"inputs", group.inputs(), api.SessionGetInputCount, api.SessionGetInputName, api.SessionGetInputTypeInfo},

@@ -8,6 +8,6 @@ namespace pt::onnxruntime {
 
 // Fills in the names. Errors (kUnsupported): it reads other inputs or outputs than the group has, or with other types
 // or dims.
-Status ReadPorts(const OrtApi& api, const Graph& group, Session& session);
+Status ReadPorts(const OrtApi& api, const Graph& group, GroupSession& session);
 
 }  // namespace pt::onnxruntime

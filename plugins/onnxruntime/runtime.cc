@@ -26,29 +26,29 @@ std::string AffinityText(const std::vector<uint32_t>& cores) {
 
 }  // namespace
 
-struct Runtime::Wish {
-  const Target& target;
+struct OrtRuntime::Wish {
+  const OrtTarget& target;
   bool to_ask = false;  // never run: nothing is optimised or packed
 };
 
-Runtime::Runtime(LoadedRuntime loaded) : loaded_(std::move(loaded)) {}
+OrtRuntime::OrtRuntime(LoadedRuntime loaded) : loaded_(std::move(loaded)) {}
 
-Runtime::~Runtime() {
+OrtRuntime::~OrtRuntime() {
   if (environment_ != nullptr) api().ReleaseEnv(environment_);
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::Get() {
+Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::Get() {
   static std::mutex mutex;
-  static std::weak_ptr<const Runtime> shared;
+  static std::weak_ptr<const OrtRuntime> shared;
   const std::lock_guard lock(mutex);
   if (auto runtime = shared.lock()) return runtime;
   PT_ASSIGN(LoadedRuntime loaded, LoadRuntime());
-  const auto runtime = std::make_shared<const Runtime>(std::move(loaded));
+  const auto runtime = std::make_shared<const OrtRuntime>(std::move(loaded));
   shared = runtime;
   return runtime;
 }
 
-Result<std::vector<std::string>> Runtime::Providers() const {
+Result<std::vector<std::string>> OrtRuntime::Providers() const {
   char** names = nullptr;
   int count = 0;
   PT_CHECK_OK(Checked(api(), api().GetAvailableProviders(&names, &count), kNoUse, "listing providers"));
@@ -57,7 +57,7 @@ Result<std::vector<std::string>> Runtime::Providers() const {
   return providers;
 }
 
-Status Runtime::Start() const {
+Status OrtRuntime::Start() const {
   const std::lock_guard lock(mutex_);
   if (environment_ != nullptr) return {};
   PT_CHECK_OK(MakeEnvironment());
@@ -65,7 +65,7 @@ Status Runtime::Start() const {
 }
 
 // Without threads of its own: each session has those it needs.
-Status Runtime::MakeEnvironment() const {
+Status OrtRuntime::MakeEnvironment() const {
   return Checked(
       api(),
       api().CreateEnvWithCustomLogger(&Discard, nullptr, ORT_LOGGING_LEVEL_FATAL, "partitiontuner", &environment_),
@@ -73,7 +73,7 @@ Status Runtime::MakeEnvironment() const {
 }
 
 // Of all sessions, so that what one gives back another takes; it grows by what is asked for and no more.
-Status Runtime::MakeArena() const {
+Status OrtRuntime::MakeArena() const {
   constexpr const char* kKeys[] = {"arena_extend_strategy"};
   constexpr size_t kSameAsRequested[] = {1};
   OrtArenaCfg* made = nullptr;
@@ -86,7 +86,7 @@ Status Runtime::MakeArena() const {
   return Checked(api(), api().CreateAndRegisterAllocator(environment_, where, made), kNoUse, "making an arena");
 }
 
-Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
+Result<Owned<OrtSessionOptions>> OrtRuntime::Options(const Wish& wish) const {
   OrtSessionOptions* made = nullptr;
   PT_CHECK_OK(Checked(api(), api().CreateSessionOptions(&made), ErrorCode::kOutOfMemory, "session options"));
   Owned<OrtSessionOptions> options(made, api().ReleaseSessionOptions);
@@ -118,7 +118,7 @@ Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
   return options;
 }
 
-Result<Session> Runtime::Make(const Graph& group, const Wish& wish) const {
+Result<GroupSession> OrtRuntime::Make(const Graph& group, const Wish& wish) const {
   PT_CHECK_OK(Start());
   PT_ASSIGN(const std::string bytes, SaveOnnxBytes(group));
   PT_ASSIGN(const Owned<OrtSessionOptions> options, Options(wish));
@@ -126,19 +126,19 @@ Result<Session> Runtime::Make(const Graph& group, const Wish& wish) const {
   PT_CHECK_OK(Checked(api(),
                       api().CreateSessionFromArray(environment_, bytes.data(), bytes.size(), options.get(), &made),
                       ErrorCode::kUnsupported, "compiling the group"));
-  Session session{shared_from_this(), {made, api().ReleaseSession}, {}, {}};
+  GroupSession session{shared_from_this(), {made, api().ReleaseSession}, {}, {}};
   PT_CHECK_OK(ReadPorts(api(), group, session));
   return session;
 }
 
-Status Runtime::CheckRuns(const Graph& group, const Target& target) const {
+Status OrtRuntime::CheckRuns(const Graph& group, const OrtTarget& target) const {
   const auto session = Make(group, {target, true});
   return session.ok() ? Status() : session.error();
 }
 
-Result<Session> Runtime::Compile(const Graph& group, const Target& target) const {
+Result<GroupSession> OrtRuntime::Compile(const Graph& group, const OrtTarget& target) const {
   if (target.cores.size() <= 1) return Make(group, {target});
-  std::optional<Result<Session>> session;
+  std::optional<Result<GroupSession>> session;
   plugins::RunOnCores(target.cores, [&]() { session.emplace(Make(group, {target})); });
   return std::move(*session);
 }

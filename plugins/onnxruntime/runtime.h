@@ -14,14 +14,14 @@
 namespace pt::onnxruntime {
 
 // A compiled group with the names that ONNX Runtime knows its inputs and outputs by, in the group's order.
-struct Session {
-  std::shared_ptr<const class Runtime> runtime;
+struct GroupSession {
+  std::shared_ptr<const class OrtRuntime> runtime;
   Owned<OrtSession> session;
   std::vector<std::string> inputs, outputs;
 };
 
 // What a group is compiled for.
-struct Target {
+struct OrtTarget {
   ProviderName provider = {kCpuProvider, ""};
   MathMode math = MathMode::kFp32;
   // Of the host's unit, the operating system's numbers. One or none: a run computes on the thread that calls. More: on
@@ -30,13 +30,13 @@ struct Target {
 };
 
 // Thread-safe. Errors carry ONNX Runtime's own words. Nothing is printed.
-class Runtime : public std::enable_shared_from_this<Runtime> {
+class OrtRuntime : public std::enable_shared_from_this<OrtRuntime> {
  public:
-  explicit Runtime(LoadedRuntime loaded);
-  ~Runtime();
+  explicit OrtRuntime(LoadedRuntime loaded);
+  ~OrtRuntime();
 
   // The one of this process; it lives as long as somebody holds it. Errors: those of LoadRuntime.
-  static Result<std::shared_ptr<const Runtime>> Get();
+  static Result<std::shared_ptr<const OrtRuntime>> Get();
 
   const OrtApi& api() const { return *loaded_.api; }
   const std::string& version() const { return loaded_.version; }
@@ -45,10 +45,10 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
 
   // kUnsupported, with the reason, where the provider has no kernel for a node of the group, hands it to the CPU's, or
   // reads it as something else. Costs about what loading the group does, and what the provider takes to start.
-  Status CheckRuns(const Graph& group, const Target& target) const;
+  Status CheckRuns(const Graph& group, const OrtTarget& target) const;
   // Threads for the target's cores are there when this returns, the session's own, and sleep between its runs. Errors:
   // kUnsupported, kOutOfMemory.
-  Result<Session> Compile(const Graph& group, const Target& target) const;
+  Result<GroupSession> Compile(const Graph& group, const OrtTarget& target) const;
 
  private:
   struct Wish;
@@ -56,7 +56,7 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   Status MakeEnvironment() const;
   Status MakeArena() const;
   Result<Owned<OrtSessionOptions>> Options(const Wish& wish) const;
-  Result<Session> Make(const Graph& group, const Wish& wish) const;
+  Result<GroupSession> Make(const Graph& group, const Wish& wish) const;
 
   const LoadedRuntime loaded_;
   mutable std::mutex mutex_;

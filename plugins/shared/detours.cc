@@ -12,7 +12,7 @@ uint64_t DenseBytes(const TensorLayout& layout) {
 Result<void*> Detours::DenseAddress(const TensorView& slot) {
   if (IsDense(slot.layout)) return slot.data;
   PT_ASSIGN(AlignedBytes dense, AllocateAligned(DenseBytes(slot.layout)));
-  detours_.push_back({StridedCopy(slot.layout), slot.data, std::move(dense)});
+  detours_.push_back({DenseCopy(slot.layout), slot.data, std::move(dense)});
   return static_cast<void*>(detours_.back().dense.bytes.data());
 }
 

@@ -5,7 +5,7 @@
 
 #include "partitiontuner/backend/backend.h"
 #include "partitiontuner/support/aligned_bytes.h"
-#include "plugins/shared/strided_copy.h"
+#include "plugins/shared/dense_copy.h"
 
 namespace pt::plugins {
 
@@ -21,7 +21,7 @@ class Detours {
 
  private:
   struct Detour {
-    StridedCopy copy;
+    DenseCopy copy;
     void* slot;
     AlignedBytes dense;
   };

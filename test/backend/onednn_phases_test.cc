@@ -12,7 +12,7 @@ namespace pt::onednn_lab {
 namespace {
 
 using onednn::PhaseGroup;
-using onednn::Sharing;
+using onednn::PhaseSharing;
 using onednn::TransposedDim;
 
 bool IsByPhases(const Candidate& candidate) { return candidate.variant.ends_with("+phases"); }
@@ -163,7 +163,7 @@ TEST_CASE("PhaseGroups, EveryTapOfEveryResultIsSeenOnce", "[backend]") {
     for (int64_t stride = 1; stride <= 5; ++stride) {
       for (int64_t dilation = 1; dilation <= 4; ++dilation) {
         for (int64_t pad = 0; pad <= 6; ++pad) {
-          for (const Sharing sharing : {Sharing::kNone, Sharing::kAlike, Sharing::kMost}) {
+          for (const PhaseSharing sharing : {PhaseSharing::kNone, PhaseSharing::kAlike, PhaseSharing::kMost}) {
             const TransposedDim dim{6, 11, kernel, stride, dilation, pad};
             INFO(kernel << " " << stride << " " << dilation << " " << pad << " " << static_cast<int>(sharing));
             // (result, input, tap) as the definition has it: result + pad = input * stride + tap * dilation.

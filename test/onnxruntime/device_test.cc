@@ -23,15 +23,15 @@ using testing::LoadCase;
 
 constexpr const char* kCpuAsDevice = R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 2})";
 
-testing::AddDescribed Adding(const Runtime& runtime) {
+testing::AddDescribed Adding(const OrtRuntime& runtime) {
   return [&](const DiscoverRequest& request, Platform& platform) { return AddDevices(runtime, request, platform); };
 }
 
-Status Describe(const Runtime& runtime, const std::vector<std::string>& files, Platform& platform) {
+Status Describe(const OrtRuntime& runtime, const std::vector<std::string>& files, Platform& platform) {
   return testing::Describe(Adding(runtime), files, platform);
 }
 
-Platform PlatformWith(const Runtime& runtime, const std::vector<std::string>& files) {
+Platform PlatformWith(const OrtRuntime& runtime, const std::vector<std::string>& files) {
   Platform platform = testing::MakeTestPlatform(2, false);
   const Status added = Describe(runtime, files, platform);
   if (!added.ok()) FAIL(ToString(added.error()));
@@ -39,7 +39,7 @@ Platform PlatformWith(const Runtime& runtime, const std::vector<std::string>& fi
 }
 
 // Two cores and the one device that is there.
-std::unique_ptr<Machine> MakeMachine(const std::shared_ptr<const Runtime>& runtime,
+std::unique_ptr<Machine> MakeMachine(const std::shared_ptr<const OrtRuntime>& runtime,
                                      const std::vector<std::string>& files) {
   Platform platform = PlatformWith(*runtime, files);
   REQUIRE(platform.devices.size() == 2);
@@ -48,7 +48,7 @@ std::unique_ptr<Machine> MakeMachine(const std::shared_ptr<const Runtime>& runti
   return testing::MachineWith(std::move(platform), std::move(driver), std::make_unique<OnnxRuntimeLibrary>(runtime));
 }
 
-std::unique_ptr<Machine> MachineOfCpu() { return MakeMachine(Runtime::Get().value(), {kCpuAsDevice}); }
+std::unique_ptr<Machine> MachineOfCpu() { return MakeMachine(OrtRuntime::Get().value(), {kCpuAsDevice}); }
 
 TEST_CASE("OnnxRuntimeDevice, RandomPlansGiveTheResultOfTheReference", "[onnxruntime]") {
   testing::CheckRandomPlansOnDevice(*MachineOfCpu());
@@ -113,7 +113,7 @@ TEST_CASE("OnnxRuntimeDevice, OptionsSayWhichDeviceAndWhichMode", "[onnxruntime]
   REQUIRE_FALSE(fp16.ok());
   CHECK(fp16.error().message.find("does not compute in fp16, only in fp32, tf32") != std::string::npos);
   // The host's own provider is what others must not fall back to.
-  CHECK(runtime->CheckRuns(graph, Target()).ok());
+  CHECK(runtime->CheckRuns(graph, OrtTarget()).ok());
   CHECK(api.without_fallback == 1);
 }
 
@@ -128,17 +128,17 @@ TEST_CASE("OnnxRuntimeDevice, AnyProviderOfTheSharedObjectCanBeDescribed", "[onn
 
 // What the real shared object says where a provider does not take a node: the host's must not compute it unseen.
 TEST_CASE("OnnxRuntimeDevice, TheRealSharedObjectRefusesToFallBack", "[onnxruntime]") {
-  const auto runtime = Runtime::Get().value();
+  const auto runtime = OrtRuntime::Get().value();
   const Graph graph = LoadCase({"", "input x float32[4]\ny = Relu(x)\noutput y\n"});
   const Status status = runtime->CheckRuns(graph, {ParseProviderName("AZURE"), MathMode::kFp32, {}});
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message.find("fallback") != std::string::npos);
   INFO(status.error().message);
-  CHECK(runtime->CheckRuns(graph, Target()).ok());
+  CHECK(runtime->CheckRuns(graph, OrtTarget()).ok());
 }
 
 TEST_CASE("OnnxRuntimeDevice, FilesSayWhatIsADeviceAndWhatIsWrongWithThem", "[onnxruntime]") {
-  const auto runtime = Runtime::Get().value();
+  const auto runtime = OrtRuntime::Get().value();
   const Platform host = testing::MakeTestPlatform(2, false);
   testing::CheckRefusedFiles(
       Adding(*runtime),
@@ -155,7 +155,7 @@ TEST_CASE("OnnxRuntimeDevice, FilesSayWhatIsADeviceAndWhatIsWrongWithThem", "[on
 // A session on a device that a test makes fail, and one beside it on the host.
 struct FaultyScene {
   FakeApi api;
-  std::shared_ptr<const Runtime> runtime = api.MakeRuntime();
+  std::shared_ptr<const OrtRuntime> runtime = api.MakeRuntime();
   std::unique_ptr<Machine> machine =
       MakeMachine(runtime, {R"({"version": 1, "kind": "onnxruntime", "provider": "Fake", "streams": 2})"});
   std::shared_ptr<const Graph> graph = std::make_shared<const Graph>(

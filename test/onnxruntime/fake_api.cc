@@ -84,8 +84,8 @@ FakeApi::FakeApi() {
 
 FakeApi::~FakeApi() { g_fake = nullptr; }
 
-std::shared_ptr<const Runtime> FakeApi::MakeRuntime() const {
-  return std::make_shared<const Runtime>(LoadedRuntime{&api_, ORT_API_VERSION, version_});
+std::shared_ptr<const OrtRuntime> FakeApi::MakeRuntime() const {
+  return std::make_shared<const OrtRuntime>(LoadedRuntime{&api_, ORT_API_VERSION, version_});
 }
 
 }  // namespace pt::onnxruntime

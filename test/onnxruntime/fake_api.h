@@ -23,7 +23,7 @@ class FakeApi {
   FakeApi(const FakeApi&) = delete;
   FakeApi& operator=(const FakeApi&) = delete;
 
-  std::shared_ptr<const Runtime> MakeRuntime() const;
+  std::shared_ptr<const OrtRuntime> MakeRuntime() const;
 
   // What GetAvailableProviders lists.
   std::vector<std::string> providers = {"FakeExecutionProvider", "CPUExecutionProvider"};

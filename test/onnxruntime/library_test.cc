@@ -34,7 +34,7 @@ using testing::LoadCase;
 using testing::MakeTestPlatform;
 
 OnnxRuntimeLibrary MakeLibrary() {
-  auto runtime = Runtime::Get();
+  auto runtime = OrtRuntime::Get();
   INFO((runtime.ok() ? "" : ToString(runtime.error())));
   REQUIRE(runtime.ok());
   return OnnxRuntimeLibrary(std::move(runtime));

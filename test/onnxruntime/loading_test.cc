@@ -122,7 +122,7 @@ TEST_CASE("LoadRuntime, AnotherOneInTheProcessDoesNotMatter", "[onnxruntime]") {
   REQUIRE(ours.ok());
   CHECK(ours->api != their_api);
   // Ours has an environment and threads of its own, and ends before theirs.
-  const auto runtime = std::make_shared<const Runtime>(std::move(*ours));
+  const auto runtime = std::make_shared<const OrtRuntime>(std::move(*ours));
   const auto providers = runtime->Providers();
   REQUIRE(providers.ok());
   CHECK(std::ranges::count(*providers, "CPUExecutionProvider") == 1);

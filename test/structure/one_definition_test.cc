@@ -52,6 +52,25 @@ TEST_CASE("OneDefinition, NoTwoFilesDefineATypeOfOneName", "[structure]") {
   }
 }
 
+// One name, one thing: who searches for it finds it, whatever its namespace.
+TEST_CASE("OneDefinition, NoTwoHeadersDefineATypeOfOneName", "[structure]") {
+  std::map<std::string, std::vector<std::string>> files_of;
+  for (const SourceFile& file : ReadTree()) {
+    const bool is_product = file.path.starts_with("lib/") || file.path.starts_with("include/") ||
+                            file.path.starts_with("plugins/") || file.path.starts_with("tools/");
+    if (!is_product || !file.path.ends_with(".h")) continue;
+    for (const std::string& type : TypesDefinedIn(file.text)) {
+      const size_t colons = type.rfind("::");
+      files_of[colons == std::string::npos ? type : type.substr(colons + 2)].push_back(file.path);
+    }
+  }
+  CHECK(files_of.size() > 500);
+  for (const auto& [type, files] : files_of) {
+    INFO(type << " in " << files.front() << " and " << files.back());
+    CHECK(files.size() == 1);
+  }
+}
+
 TEST_CASE("OneDefinition, FindsTypesOutsideOfUnnamedNamespacesAlone", "[structure]") {
   const std::string text =
       "namespace pt {\nnamespace {\nstruct Hidden {\n};\n}  // namespace\nstruct Seen {\nclass Ahead;\n};\n"

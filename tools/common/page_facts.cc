@@ -93,7 +93,7 @@ void AddPlanCards(const Platform& platform, const Plan& plan, Page& page) {
     page.cards.push_back(
         {"lower bound", ShortTime(plan.lower_bound_ns), "the plan is " + Percent(plan.report.gap) + " above it"});
   }
-  const Moves moves = CountMoves(plan);
+  const MoveCounts moves = CountMoves(plan);
   page.cards.push_back({"steps", std::to_string(plan.steps.size()),
                         std::to_string(moves.reorders) + " reorders, " + std::to_string(moves.copies) + " copies"});
   for (const auto& [device, arena] : plan.memory) {

@@ -20,7 +20,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, setup.engine->CostsOf(*setup.model, options));
   const PlanningProblem problem{graph, platform, setup.model->candidates, *costs, options.constraints};
 
-  Result<Comparison> compared = ComparePlanners(
+  Result<PlannerComparison> compared = ComparePlanners(
       PlannerNames(platform, flags.seed), BestBound(problem),
       [&](const std::string& planner, double& search_ms) {
         options.planner = planner;
@@ -34,7 +34,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, Console& console) {
   if (!compared.ok() && compared.error().hint.empty()) {
     compared.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }
-  PT_ASSIGN(const Comparison comparison, std::move(compared));
+  PT_ASSIGN(const PlannerComparison comparison, std::move(compared));
   PT_CHECK_OK(WriteFiles(comparison, graph, platform, flags));
   if (flags.output == "-") return 0;
   PT_CHECK_OK(

@@ -11,11 +11,11 @@
 
 namespace pt::tools {
 
-double Comparison::gap(const Plan& plan) const {
+double PlannerComparison::gap(const Plan& plan) const {
   return bound.ns > 0 ? static_cast<double>(plan.makespan.ns) / static_cast<double>(bound.ns) - 1 : 0;
 }
 
-const Plan* Comparison::plan_of(std::string_view planner) const {
+const Plan* PlannerComparison::plan_of(std::string_view planner) const {
   const auto found = std::ranges::find(planners, planner, &PlannerResult::planner);
   return found == planners.end() || !found->plan ? nullptr : &*found->plan;
 }
@@ -31,9 +31,9 @@ void SortBySpan(std::vector<PlannerResult>& rows) {
 
 }  // namespace
 
-Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
+Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
                                    Console& console) {
-  Comparison comparison{{}, std::move(bound)};
+  PlannerComparison comparison{{}, std::move(bound)};
   std::optional<Error> first;
   for (const std::string& name : planners) {
     console.ShowCount(comparison.planners.size(), planners.size(), name);
@@ -60,7 +60,7 @@ Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bou
   return comparison;
 }
 
-Status WriteFiles(const Comparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags) {
+Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags) {
   if (flags.output.empty() && flags.export_to.empty()) return {};
   const Plan* chosen = comparison.plan_of(flags.planner);
   if (chosen == nullptr) {
@@ -75,7 +75,7 @@ Status WriteFiles(const Comparison& comparison, const Graph& graph, const Platfo
   return WriteTo(flags.output, WriteJson(ToJson(*chosen, graph)) + "\n");
 }
 
-std::string ComparisonText(const Comparison& comparison) {
+std::string ComparisonText(const PlannerComparison& comparison) {
   TextTable table({"planner", "predicted", "over bound", "search", "<note"});
   for (const PlannerResult& row : comparison.planners) {
     if (row.plan) {
@@ -89,7 +89,7 @@ std::string ComparisonText(const Comparison& comparison) {
   return table.Text();
 }
 
-Json ComparisonJson(const Comparison& comparison) {
+Json ComparisonJson(const PlannerComparison& comparison) {
   Json planners = Json::MakeArray();
   for (const PlannerResult& row : comparison.planners) {
     Json json = Json::MakeObject();

@@ -19,7 +19,7 @@ struct PlannerResult {
   double search_ms = 0;
 };
 
-struct Comparison {
+struct PlannerComparison {
   std::vector<PlannerResult> planners;  // in the order of the table
   Bound bound;
 
@@ -32,15 +32,15 @@ struct Comparison {
 // Asks every planner by its name, which is shown as progress. Errors: kInternal as it comes; kInfeasible when no
 // planner made a plan.
 using PlanBy = std::function<Result<Plan>(const std::string& planner, double& search_ms)>;
-Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
+Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
                                    Console& console);
 
 // The plan of --planner where -o says, and pictures where --export does. Errors: kInfeasible when a plan is to be
 // written and that planner made none, or was not asked.
-Status WriteFiles(const Comparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags);
+Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags);
 
-std::string ComparisonText(const Comparison& comparison);
+std::string ComparisonText(const PlannerComparison& comparison);
 // {"bound_ns", "bound", "planners": [...]}.
-Json ComparisonJson(const Comparison& comparison);
+Json ComparisonJson(const PlannerComparison& comparison);
 
 }  // namespace pt::tools

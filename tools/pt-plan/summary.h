@@ -18,7 +18,7 @@ struct Summary {
   double gain = 0, noise = 0;  // over the best single device, and how far that may be off
   bool declined = false;       // the gain is of a plan that this one stands in for
   Unmeasured unmeasured;
-  Moves moves;
+  MoveCounts moves;
   std::set<std::string> units;
 };
 // Without what is unmeasured.

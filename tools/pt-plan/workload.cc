@@ -139,7 +139,7 @@ Result<int> PlanWorkload(const PlanFlags& flags, Console& console) {
   };
   std::string text = HeadText(flags.workload, workload);
   Json json;
-  Comparison comparison;
+  PlannerComparison comparison;
   int exit_code = 0;
   if (flags.baselines) {
     PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by, console));

@@ -96,7 +96,7 @@ Json TallyJson(const Tally& tally) {
   return json;
 }
 
-Status Print(const RunFlags& flags, const Runner& runner, const Tally& alone, const Tally& together) {
+Status Print(const RunFlags& flags, const MeasuredPlan& runner, const Tally& alone, const Tally& together) {
   const double gain = together.runs_per_s() / alone.runs_per_s();
   if (flags.common.json()) {
     Json json = Json::MakeObject();
@@ -125,7 +125,7 @@ Result<int> Concurrent(const RunFlags& flags, Console& console, const CancelToke
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
-  PT_ASSIGN(const Runner runner, MakeRunner(setup, flags, source, console));
+  PT_ASSIGN(const MeasuredPlan runner, MakeRunner(setup, flags, source, console));
   std::vector<Caller> callers(flags.concurrency);
   for (Caller& caller : callers) {
     PT_ASSIGN(caller.outputs, RunBuffers::ForOutputs(*runner.session));

@@ -21,7 +21,7 @@ namespace {
 
 // One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
 // saw the host compute what the simulated device would have.
-Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
+Status TimedRun(MeasuredPlan& runner, const CancelToken& cancel, bool keep) {
   const auto start = std::chrono::steady_clock::now();
   PT_ASSIGN(RunReport report, runner.Run(cancel));
   const auto end = std::chrono::steady_clock::now();
@@ -42,7 +42,7 @@ constexpr int kWarmUpRuns = 3;
 
 // Memory for the times is reserved before the clock starts, by the pace of the warm-up, so that
 // growing disturbs no run.
-Status WarmUp(Runner& runner, const MeasureLength& length, const CancelToken& cancel) {
+Status WarmUp(MeasuredPlan& runner, const MeasureLength& length, const CancelToken& cancel) {
   const auto begin = Clock::now();
   for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, cancel, false));
   if (runner.carried) PT_CHECK_OK(runner.carried->Reset());  // --iterations counts from the initial state
@@ -58,16 +58,16 @@ Status WarmUp(Runner& runner, const MeasureLength& length, const CancelToken& ca
 // enough for the caches to hold one plan's weights, as they do when a plan runs alone; the run that
 // brings them in does not count.
 // Once each has been through a turn, cancelling ends it with the turns that all have finished.
-Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, Console& console,
+Status MeasureAll(std::vector<MeasuredPlan>& runners, const MeasureLength& length, Console& console,
                   const CancelToken& cancel) {
   constexpr auto kTurn = std::chrono::milliseconds(50);
-  for (Runner& runner : runners) PT_CHECK_OK(WarmUp(runner, length, cancel));
+  for (MeasuredPlan& runner : runners) PT_CHECK_OK(WarmUp(runner, length, cancel));
   const auto end = Clock::now() + length.duration * static_cast<int64_t>(runners.size());
-  const auto unfinished = [&](const Runner& runner) {
+  const auto unfinished = [&](const MeasuredPlan& runner) {
     if (length.iterations > 0) return runner.times_ns.size() < length.iterations;
     return runner.times_ns.empty() || Clock::now() < end;
   };
-  const auto take_turn = [&](Runner& runner) -> Status {
+  const auto take_turn = [&](MeasuredPlan& runner) -> Status {
     if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, cancel, false));
     runner.turns.push_back(runner.times_ns.size());
     const auto turn_end = Clock::now() + kTurn;
@@ -78,7 +78,7 @@ Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, Con
   };
   std::vector<size_t> runs(runners.size()), turns(runners.size());  // of whole rounds
   while (std::any_of(runners.begin(), runners.end(), unfinished)) {
-    for (Runner& runner : runners) {
+    for (MeasuredPlan& runner : runners) {
       if (!unfinished(runner)) continue;
       const Status turn = take_turn(runner);
       if (turn.ok()) continue;
@@ -105,7 +105,7 @@ struct ReferenceTimes {
   int64_t work_ns = 0, hand_over_ns = 0;
 };
 
-Result<ReferenceTimes> TimeReferences(const Runner& runner) {
+Result<ReferenceTimes> TimeReferences(const MeasuredPlan& runner) {
   ReferenceTimes times;
   if (runner.simulated) return times;
   Machine& machine = runner.session->machine();
@@ -129,7 +129,7 @@ std::optional<Pace> PaceOf(const Plan& plan, const ReferenceTimes& before, const
 }
 
 // Traced runs, by their lengths. Tracing happens apart from measuring, which it would disturb.
-Result<std::vector<Trace>> TraceRuns(Runner& runner, size_t count, const CancelToken& cancel) {
+Result<std::vector<Trace>> TraceRuns(MeasuredPlan& runner, size_t count, const CancelToken& cancel) {
   std::vector<Trace> traces(count);
   for (Trace& trace : traces) {
     PT_ASSIGN(const RunReport report, runner.Run(cancel, &trace));
@@ -149,7 +149,7 @@ Json SharesJson(const TraceShares& shares) {
   return json;
 }
 
-Status SaveOutputs(const Runner& runner, const std::string& folder) {
+Status SaveOutputs(const MeasuredPlan& runner, const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   PT_ASSIGN(const std::vector<Tensor> tensors, runner.LastOutputs());
@@ -163,10 +163,10 @@ Status SaveOutputs(const Runner& runner, const std::string& folder) {
 }
 
 // Medians far above the fastest run speak of the machine, not of the plan.
-void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console) {
+void NoteUnsteadyPace(const std::vector<MeasuredPlan>& runners, const Console& console) {
   constexpr double kUnsteady = 1.3;
   double least = HUGE_VAL;
-  for (const Runner& runner : runners) {
+  for (const MeasuredPlan& runner : runners) {
     const Latency latency = LatencyOf(runner.times_ns);
     least = std::min(
         least, static_cast<double>(PercentileOf(latency.sorted, 50)) / static_cast<double>(latency.sorted.front()));
@@ -185,10 +185,12 @@ std::string FloorLine(const Speedup& speedup) {
 }
 
 // What deciding takes in a run.
-int64_t DecisionNs(const Runner& runner) { return runner.decision_ns / static_cast<int64_t>(runner.times_ns.size()); }
+int64_t DecisionNs(const MeasuredPlan& runner) {
+  return runner.decision_ns / static_cast<int64_t>(runner.times_ns.size());
+}
 
 // What there is to know of a row beside its numbers.
-std::string Remark(const Runner& runner) {
+std::string Remark(const MeasuredPlan& runner) {
   std::string remark = runner.simulated ? "simulated" : "";
   if (runner.tasks > 0) {
     const int64_t each_ns = DecisionNs(runner) / runner.tasks;
@@ -199,7 +201,7 @@ std::string Remark(const Runner& runner) {
   return remark;
 }
 
-Result<std::string> LatencyTable(std::span<const Runner> runners, const std::string& percentiles) {
+Result<std::string> LatencyTable(std::span<const MeasuredPlan> runners, const std::string& percentiles) {
   PT_ASSIGN(const std::vector<Percentile> wanted, PercentilesFrom(percentiles));
   std::vector<std::string> columns = {"run"};
   for (const Percentile& percentile : wanted) columns.push_back(percentile.name);
@@ -207,7 +209,7 @@ Result<std::string> LatencyTable(std::span<const Runner> runners, const std::str
   if (runners.size() > 1) columns.push_back("speedup");
   columns.push_back("<");
   TextTable table(columns);
-  for (const Runner& runner : runners) {
+  for (const MeasuredPlan& runner : runners) {
     const Latency latency = LatencyOf(runner.times_ns);
     std::vector<std::string> row = {runner.name};
     for (const Percentile& p : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, p.percent)));
@@ -236,7 +238,7 @@ std::string SharesLine(const TraceShares& shares) {
 }
 
 // Of a plan for several cores. A few tell nothing: either way is tried now and then.
-std::string AloneLine(const Runner& runner) {
+std::string AloneLine(const MeasuredPlan& runner) {
   const auto runs = static_cast<int64_t>(runner.times_ns.size());
   if (runner.alone_runs * 4 < runs) return {};
   return " alone: " + std::to_string(runner.alone_runs) + " of " + std::to_string(runs) +
@@ -244,11 +246,11 @@ std::string AloneLine(const Runner& runner) {
 }
 
 // What launching segments takes a run, by the mean.
-int64_t SegmentLaunchNs(const Runner& runner) {
+int64_t SegmentLaunchNs(const MeasuredPlan& runner) {
   return runner.segment_launch_ns / static_cast<int64_t>(runner.times_ns.size());
 }
 
-std::string SegmentsLine(const Runner& runner) {
+std::string SegmentsLine(const MeasuredPlan& runner) {
   const CaptureReport captured = runner.session->capture();
   if (captured.segments == 0) return {};
   const SegmentReport& predicted = runner.plan.report.segments;
@@ -261,7 +263,7 @@ std::string SegmentsLine(const Runner& runner) {
   return text;
 }
 
-void AddSegments(const Runner& runner, Json& json) {
+void AddSegments(const MeasuredPlan& runner, Json& json) {
   const CaptureReport captured = runner.session->capture();
   if (captured.segments == 0) return;
   Json segments = Json::MakeObject();
@@ -277,11 +279,11 @@ void AddSegments(const Runner& runner, Json& json) {
   json.Set("segments", std::move(segments));
 }
 
-int64_t PredictedAt(const Runner& runner, const Pace& pace) {
+int64_t PredictedAt(const MeasuredPlan& runner, const Pace& pace) {
   return PredictedAt(runner.session->machine().platform(), runner.plan, pace);
 }
 
-std::string PaceLine(const Runner& runner, const std::optional<Pace>& pace) {
+std::string PaceLine(const MeasuredPlan& runner, const std::optional<Pace>& pace) {
   if (!pace) return {};
   const int64_t predicted_ns = PredictedAt(runner, *pace), assumed_ns = runner.plan.report.hand_over_ns;
   std::string text =
@@ -298,7 +300,7 @@ double RequestsPerSecond(const Latency& latency, uint32_t requests) {
   return 1e9 * requests / static_cast<double>(std::max<int64_t>(1, PercentileOf(latency.sorted, 50)));
 }
 
-std::string RequestsLine(const Runner& runner, uint32_t requests) {
+std::string RequestsLine(const MeasuredPlan& runner, uint32_t requests) {
   if (requests < 2) return {};
   return " a run answers " + std::to_string(requests) +
          " requests: " + Fixed(RequestsPerSecond(LatencyOf(runner.times_ns), requests), 1) + " a second\n";
@@ -311,7 +313,7 @@ void AddRequests(const Latency& latency, uint32_t requests, Json& json) {
 }
 
 // Of runs that decide there is no prediction and no trace.
-Result<int> MeasuredDispatch(const RunFlags& flags, const Runner& runner, uint32_t requests) {
+Result<int> MeasuredDispatch(const RunFlags& flags, const MeasuredPlan& runner, uint32_t requests) {
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable({&runner, 1}, flags.percentiles));
     PT_CHECK_OK(WriteOut(table + RequestsLine(runner, requests)));
@@ -332,14 +334,14 @@ Result<int> MeasuredDispatch(const RunFlags& flags, const Runner& runner, uint32
 }
 
 // The times alone: of runs that were interrupted.
-Result<int> ReportSoFar(const std::vector<Runner>& runners, const RunFlags& flags) {
+Result<int> ReportSoFar(const std::vector<MeasuredPlan>& runners, const RunFlags& flags) {
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
     PT_CHECK_OK(WriteOut(table));
     return 0;
   }
   Json rows = Json::MakeArray();
-  for (const Runner& runner : runners) {
+  for (const MeasuredPlan& runner : runners) {
     const Latency latency = LatencyOf(runner.times_ns);
     Json row = Json::MakeObject();
     row.Set("plan", runner.name);
@@ -364,7 +366,7 @@ int FinishMeasuring(const Result<int>& result, const Console& console, const Int
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
-  std::vector<Runner> runners(1);
+  std::vector<MeasuredPlan> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
   for (const std::string& line : UnmeasuredLines(runners[0].unmeasured, flags.common)) console.Note("note: " + line);
@@ -372,7 +374,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_CHECK_OK(MeasureAll(runners, length, console, cancel));
   if (cancel.cancelled()) return ReportSoFar(runners, flags);
   NoteUnsteadyPace(runners, console);
-  Runner& runner = runners[0];
+  MeasuredPlan& runner = runners[0];
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner, flags.save_outputs));
   if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
@@ -429,15 +431,15 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
 Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
-  std::vector<Runner> runners;
+  std::vector<MeasuredPlan> runners;
   PT_ASSIGN(PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   if (!flags.choice.plan.empty() && !flags.same) {
-    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
+    PT_ASSIGN(MeasuredPlan runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }
   if (flags.same) {
     for (int i = 0; i < 2; ++i) {
-      PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
+      PT_ASSIGN(MeasuredPlan runner, MakeRunner(setup, flags, source, console));
       if (i == 1) runner.name += " again";
       runners.push_back(std::move(runner));
     }
@@ -445,7 +447,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   for (const std::string& name : SplitList(flags.compare)) {
     source.plan_file.clear();
     source.planner = name;
-    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
+    PT_ASSIGN(MeasuredPlan runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }
   PT_CHECK_OK(MeasureAll(runners, length, console, cancel));
@@ -457,7 +459,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     return 0;
   }
   Json rows = Json::MakeArray();
-  for (const Runner& runner : runners) {
+  for (const MeasuredPlan& runner : runners) {
     const Latency latency = LatencyOf(runner.times_ns);
     Json row = Json::MakeObject();
     row.Set("plan", runner.name);

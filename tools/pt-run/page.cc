@@ -11,7 +11,7 @@
 namespace pt::tools {
 namespace {
 
-void AddLatency(const Runner& runner, const Latency& latency, Page& page) {
+void AddLatency(const MeasuredPlan& runner, const Latency& latency, Page& page) {
   const int64_t median_ns = PercentileOf(latency.sorted, 50), predicted_ns = runner.plan.makespan.ns;
   page.cards.push_back({runner.simulated ? "median, virtual clock" : "median", ShortTime(median_ns),
                         std::to_string(latency.sorted.size()) + " runs, p99 " +
@@ -23,7 +23,7 @@ void AddLatency(const Runner& runner, const Latency& latency, Page& page) {
 }
 
 // Where noise comes from: how far runs lie apart, and how fast the machine is beside when the plan was made.
-PageTable NoiseTable(const Runner& runner, const Latency& latency, const std::optional<Pace>& pace) {
+PageTable NoiseTable(const MeasuredPlan& runner, const Latency& latency, const std::optional<Pace>& pace) {
   PageTable table{"Noise and pace", "", {"what", "is"}, {1}, {}};
   for (const double percent : {0.0, 25.0, 50.0, 75.0, 90.0, 99.0}) {
     table.rows.push_back({percent == 0 ? "fastest run" : "percentile " + Fixed(percent, 0),
@@ -67,8 +67,8 @@ void MeasureBusy(const Platform& platform, const Plan& plan, const Trace& run, P
 
 }  // namespace
 
-Status WriteRunPage(const RunFlags& flags, const Setup& setup, const Runner& runner, std::span<const Trace> traces,
-                    const std::optional<Pace>& pace) {
+Status WriteRunPage(const RunFlags& flags, const Setup& setup, const MeasuredPlan& runner,
+                    std::span<const Trace> traces, const std::optional<Pace>& pace) {
   if (flags.html.empty()) return {};
   const Plan& plan = runner.plan;
   const Platform& platform = setup.engine->machine().platform();

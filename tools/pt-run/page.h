@@ -11,7 +11,7 @@ namespace pt::tools {
 
 // Where --html is given. traces: at least one, by their lengths; pace: of the machine, if it is known. Errors: those of
 // costs; kInvalidInput where the file cannot be written.
-Status WriteRunPage(const RunFlags& flags, const Setup& setup, const Runner& runner, std::span<const Trace> traces,
-                    const std::optional<Pace>& pace);
+Status WriteRunPage(const RunFlags& flags, const Setup& setup, const MeasuredPlan& runner,
+                    std::span<const Trace> traces, const std::optional<Pace>& pace);
 
 }  // namespace pt::tools

@@ -28,7 +28,7 @@ int64_t MedianOf(std::vector<int64_t> values) {
 
 std::string Signed(int64_t ns) { return (ns < 0 ? "-" : "+") + ShortTime(std::abs(ns)); }
 
-std::string WorkOf(const Runner& runner, const Step& step) {
+std::string WorkOf(const MeasuredPlan& runner, const Step& step) {
   if (const auto* group = std::get_if<RunGroup>(&step.work)) {
     const Candidate& candidate = runner.plan.candidates[group->candidate.index()];
     const Graph& graph = runner.session->graph();
@@ -40,7 +40,7 @@ std::string WorkOf(const Runner& runner, const Step& step) {
 }
 
 // The steps whose times differ most, the worst first.
-std::vector<size_t> WorstSteps(const Runner& runner, const ResidualReport& report) {
+std::vector<size_t> WorstSteps(const MeasuredPlan& runner, const ResidualReport& report) {
   std::vector<size_t> steps(runner.plan.steps.size());
   std::iota(steps.begin(), steps.end(), size_t{0});
   const auto off = [&](size_t s) { return std::abs(report.step_ns[s] - runner.plan.steps[s].expected_ns); };
@@ -61,7 +61,7 @@ std::vector<int64_t> StepMediansOf(std::span<const Trace> traces) {
   return medians;
 }
 
-ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace) {
+ResidualReport ResidualsOfTraces(const MeasuredPlan& runner, std::span<const Trace> traces, const Pace& pace) {
   ResidualReport report;
   std::vector<int64_t> runs;
   for (const Trace& trace : traces) runs.push_back(trace.run_ns);
@@ -71,7 +71,7 @@ ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> tr
   return report;
 }
 
-std::string ResidualText(const Runner& runner, const ResidualReport& report) {
+std::string ResidualText(const MeasuredPlan& runner, const ResidualReport& report) {
   const Residuals& terms = report.terms;
   TextTable table({"residual", "time", "of predicted"});
   table.Row({"predicted", ShortTime(terms.predicted_ns), ""});
@@ -92,7 +92,7 @@ std::string ResidualText(const Runner& runner, const ResidualReport& report) {
   return table.Text() + steps.Text();
 }
 
-Json ResidualJson(const Runner& runner, const ResidualReport& report) {
+Json ResidualJson(const MeasuredPlan& runner, const ResidualReport& report) {
   Json json = Json::MakeObject();
   json.Set("predicted_ns", report.terms.predicted_ns);
   json.Set("measured_ns", report.terms.measured_ns);

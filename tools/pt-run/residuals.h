@@ -20,10 +20,10 @@ struct ResidualReport {
 std::vector<int64_t> StepMediansOf(std::span<const Trace> traces);
 
 // At least one trace; pace: see ResidualsOf.
-ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace);
+ResidualReport ResidualsOfTraces(const MeasuredPlan& runner, std::span<const Trace> traces, const Pace& pace);
 
 // The terms, and the steps that differ most, with where each reads from.
-std::string ResidualText(const Runner& runner, const ResidualReport& report);
-Json ResidualJson(const Runner& runner, const ResidualReport& report);
+std::string ResidualText(const MeasuredPlan& runner, const ResidualReport& report);
+Json ResidualJson(const MeasuredPlan& runner, const ResidualReport& report);
 
 }  // namespace pt::tools

@@ -25,21 +25,22 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   return setup;
 }
 
-Result<RunReport> Runner::Run(const CancelToken& cancel, Trace* trace) {
+Result<RunReport> MeasuredPlan::Run(const CancelToken& cancel, Trace* trace) {
   const RunOptions options{.deadline = deadline, .cancel = &cancel, .trace = trace};
   if (carried) return carried->Run(inputs.tensors(), outputs.tensors(), options);
   return session->Run(inputs.tensors(), outputs.tensors(), options);
 }
 
-Result<std::vector<Tensor>> Runner::LastOutputs() const {
+Result<std::vector<Tensor>> MeasuredPlan::LastOutputs() const {
   if (!carried) return outputs.Copy(last);
   PT_ASSIGN(const std::vector<Datum> values, carried->CopyData(outputs, last));
   return TensorsOf(values);
 }
 
-Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
+Result<MeasuredPlan> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source,
+                                const Console& console) {
   PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
-  Runner runner;
+  MeasuredPlan runner;
   const Platform& platform = setup.engine->machine().platform();
   PT_ASSIGN(const SessionOptions options, flags.session_options(platform, chosen.plan, false));
   PT_ASSIGN(runner.session, MakeSession(*setup.engine, *setup.model, chosen, options));

@@ -15,7 +15,7 @@
 
 namespace pt::tools {
 
-struct Runner {
+struct MeasuredPlan {
   std::string name;
   Plan plan;
   std::unique_ptr<Session> session;
@@ -44,7 +44,8 @@ struct Setup {
 };
 
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console);
-Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console);
+Result<MeasuredPlan> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source,
+                                const Console& console);
 
 struct Latency {
   std::vector<int64_t> sorted;

@@ -9,7 +9,7 @@
 namespace pt::tools {
 namespace {
 
-double MedianOfTurn(const Runner& runner, size_t turn) {
+double MedianOfTurn(const MeasuredPlan& runner, size_t turn) {
   const auto at = [&](size_t t) {
     return runner.times_ns.begin() +
            static_cast<ptrdiff_t>(t < runner.turns.size() ? runner.turns[t] : runner.times_ns.size());
@@ -21,7 +21,7 @@ double MedianOfTurn(const Runner& runner, size_t turn) {
 
 }  // namespace
 
-Speedup SpeedupOver(const Runner& base, const Runner& runner) {
+Speedup SpeedupOver(const MeasuredPlan& base, const MeasuredPlan& runner) {
   std::vector<double> quotients;
   for (size_t turn = 0; turn < std::min(runner.turns.size(), base.turns.size()); ++turn) {
     quotients.push_back(MedianOfTurn(base, turn) / MedianOfTurn(runner, turn));

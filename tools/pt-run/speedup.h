@@ -17,7 +17,7 @@ struct Speedup {
   bool is_difference() const { return has_interval() && (low > 1 || high < 1); }
 };
 // Both have run at least one turn.
-Speedup SpeedupOver(const Runner& base, const Runner& runner);
+Speedup SpeedupOver(const MeasuredPlan& base, const MeasuredPlan& runner);
 
 std::string ToString(const Speedup& speedup);  // "1.023 (0.998 to 1.051)"
 // "no difference", "too few turns to tell", or nothing.

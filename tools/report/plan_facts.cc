@@ -11,8 +11,8 @@ BestSingle BestSingleOf(const Plan& plan) {
   return best;
 }
 
-Moves CountMoves(const Plan& plan) {
-  Moves moves;
+MoveCounts CountMoves(const Plan& plan) {
+  MoveCounts moves;
   for (const Step& step : plan.steps) {
     moves.copies += std::holds_alternative<Copy>(step.work);
     moves.reorders += std::holds_alternative<Reorder>(step.work);

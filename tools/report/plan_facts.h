@@ -16,9 +16,9 @@ struct BestSingle {
 };
 BestSingle BestSingleOf(const Plan& plan);
 
-struct Moves {
+struct MoveCounts {
   size_t copies = 0, reorders = 0;
 };
-Moves CountMoves(const Plan& plan);
+MoveCounts CountMoves(const Plan& plan);
 
 }  // namespace pt::tools

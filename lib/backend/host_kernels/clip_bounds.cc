@@ -20,14 +20,14 @@ std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip) {
   return Bounds{*low, *high};
 }
 
-std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value) {
+std::optional<ClippingNode> ActivationBehind(const Graph& graph, ValueId value) {
   const NodeId reader = OnlyReader(graph, value);
   if (!reader.valid()) return std::nullopt;
   const Node& node = graph.node(reader);
   if (!node.domain.empty() || node.inputs[0] != value) return std::nullopt;
-  if (node.op == "Relu") return Activation{reader, {0, std::numeric_limits<float>::infinity()}};
+  if (node.op == "Relu") return ClippingNode{reader, {0, std::numeric_limits<float>::infinity()}};
   const auto bounds = node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
-  return bounds ? std::optional(Activation{reader, *bounds}) : std::nullopt;
+  return bounds ? std::optional(ClippingNode{reader, *bounds}) : std::nullopt;
 }
 
 }  // namespace pt::host

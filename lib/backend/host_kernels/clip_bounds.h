@@ -13,11 +13,11 @@ namespace pt::host {
 std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip);
 
 // A Relu or such a Clip.
-struct Activation {
+struct ClippingNode {
   NodeId node;
   Bounds bounds;
 };
 // The one behind a value that nothing else reads; nullopt where there is none.
-std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value);
+std::optional<ClippingNode> ActivationBehind(const Graph& graph, ValueId value);
 
 }  // namespace pt::host

@@ -114,7 +114,7 @@ class BoundRoutine final : public BoundKernel {
 
 class HostKernel final : public Kernel {
  public:
-  explicit HostKernel(Prepared prepared)
+  explicit HostKernel(PreparedSite prepared)
       : parts_(std::make_shared<Parts>(
             Parts{std::move(prepared.routine), std::move(prepared.site.in), std::move(prepared.site.out)})) {}
   uint64_t scratch_bytes() const override { return parts_->routine.scratch_bytes; }
@@ -132,11 +132,11 @@ class HostKernel final : public Kernel {
 
 }  // namespace
 
-Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+Result<PreparedSite> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                          std::span<const TensorLayout> out, Setting setting) {
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
-  Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, setting.width, setting.dequantised}, {}};
+  PreparedSite prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, setting.width, setting.dequantised}, {}};
   HostSite& site = prepared.site;
   const HostRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
   for (ValueId input : row == nullptr ? ReadBy(graph, nodes) : site.node().inputs) {
@@ -154,6 +154,6 @@ Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std:
   return prepared;
 }
 
-std::unique_ptr<Kernel> MakeKernel(Prepared prepared) { return std::make_unique<HostKernel>(std::move(prepared)); }
+std::unique_ptr<Kernel> MakeKernel(PreparedSite prepared) { return std::make_unique<HostKernel>(std::move(prepared)); }
 
 }  // namespace pt::host

@@ -8,7 +8,7 @@
 namespace pt::host {
 
 // A site and what runs it.
-struct Prepared {
+struct PreparedSite {
   HostSite site;
   HostRoutine routine;
 };
@@ -21,9 +21,9 @@ struct Setting {
 
 // The nodes in the layouts of one of their arrangements, one for each of GroupInputs and GroupOutputs; float32 may be
 // stored as bfloat16. kUnsupported when this library cannot run them. The graph must outlive the result.
-Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+Result<PreparedSite> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                          std::span<const TensorLayout> out, Setting setting);
 
-std::unique_ptr<Kernel> MakeKernel(Prepared prepared);
+std::unique_ptr<Kernel> MakeKernel(PreparedSite prepared);
 
 }  // namespace pt::host

@@ -87,7 +87,7 @@ struct Way {
 };
 
 // As it would run on dense tensors.
-Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, Arrangement arrangement,
+Result<PreparedSite> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, Arrangement arrangement,
                               const Storages& storages, uint32_t width) {
   if (!IsSizedBeforeRun(graph, nodes)) {
     return MakeError(ErrorCode::kUnsupported, "host.sizes", "it has tensors whose size is known only at run time");
@@ -107,7 +107,7 @@ bool Dequantise(const Graph& graph, std::span<const NodeId> nodes) {
   return std::ranges::any_of(nodes, [&](NodeId node) { return IsDequantisation(graph.node(node)); });
 }
 
-Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const Prepared& prepared) {
+Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const PreparedSite& prepared) {
   Candidate candidate;
   candidate.nodes.assign(nodes.begin(), nodes.end());
   candidate.library = kName;
@@ -211,7 +211,7 @@ class HostLibrary final : public Library, public TellsOfNan {
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (IsSizedByData(graph, {&node, 1})) return std::nullopt;
-    const Result<Prepared> prepared =
+    const Result<PreparedSite> prepared =
         PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
@@ -224,7 +224,7 @@ class HostLibrary final : public Library, public TellsOfNan {
                                           CompileContext& context) const override {
     if (IsSizedByData(graph, candidate.nodes)) return MakeDataSized(graph, candidate.nodes[0]);
     const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-    PT_ASSIGN(Prepared prepared, Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
+    PT_ASSIGN(PreparedSite prepared, Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
     if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
     return MakeKernel(std::move(prepared));
   }
@@ -256,7 +256,7 @@ class HostLibrary final : public Library, public TellsOfNan {
         if (!precision.allows(storages.math()) || !HasInstructions(platform, unit_class, storages.math())) continue;
         if (storages.dequantised && !Dequantise(graph, nodes)) continue;
         const uint32_t width = platform.unit_class(unit_class).cores;
-        const Result<Prepared> prepared = PrepareDense(graph, nodes, arrangement, storages, width);
+        const Result<PreparedSite> prepared = PrepareDense(graph, nodes, arrangement, storages, width);
         if (!prepared.ok()) continue;
         Candidate candidate = MakeCandidate(graph, nodes, {arrangement, storages, unit_class}, *prepared);
         const auto same = [&](const Candidate& c) {

@@ -51,10 +51,10 @@ bool MissesInput(const PhaseGroup& group, int64_t in) {
   return false;
 }
 
-bool MayShare(const PhaseGroup& group, const PhaseGroup& alone, Sharing sharing) {
+bool MayShare(const PhaseGroup& group, const PhaseGroup& alone, PhaseSharing sharing) {
   const Phase &a = group.phases.front(), &b = alone.phases.front();
-  if (sharing == Sharing::kNone || group.taps != alone.taps) return false;
-  return sharing == Sharing::kMost || (a.shift == b.shift && a.count == b.count);
+  if (sharing == PhaseSharing::kNone || group.taps != alone.taps) return false;
+  return sharing == PhaseSharing::kMost || (a.shift == b.shift && a.count == b.count);
 }
 
 // Multiplications, with those of lanes that no filter fills. Every convolution counts for some more.
@@ -79,7 +79,7 @@ double ArithmeticOf(const std::vector<std::vector<PhaseGroup>>& groups, int64_t 
 
 }  // namespace
 
-std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, Sharing sharing) {
+std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, PhaseSharing sharing) {
   std::vector<PhaseGroup> groups;
   for (int64_t residue = 0; residue < std::min(dim.stride, dim.out); ++residue) {
     PhaseGroup alone = Alone(dim, residue);
@@ -99,15 +99,15 @@ std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, Sharing sharing)
   return groups;
 }
 
-std::vector<Sharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
+std::vector<PhaseSharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
                                  int64_t lanes) {
-  std::vector<Sharing> best;
+  std::vector<PhaseSharing> best;
   double least = std::numeric_limits<double>::infinity();
   ForEachChoice(std::vector<size_t>(dims.size(), 2), [&](const std::vector<size_t>& choice) {
-    std::vector<Sharing> sharing;
+    std::vector<PhaseSharing> sharing;
     std::vector<std::vector<PhaseGroup>> groups;
     for (size_t d = 0; d < dims.size(); ++d) {
-      sharing.push_back(choice[d] == 0 ? Sharing::kMost : Sharing::kAlike);
+      sharing.push_back(choice[d] == 0 ? PhaseSharing::kMost : PhaseSharing::kAlike);
       groups.push_back(PhaseGroupsOf(dims[d], sharing[d]));
     }
     const double arithmetic = ArithmeticOf(groups, in_channels, out_channels, lanes);

@@ -30,7 +30,7 @@ struct PhaseGroup {
   int64_t pad_begin = 0, pad_end = 0;  // of the convolution's input
 };
 
-enum class Sharing : uint8_t {
+enum class PhaseSharing : uint8_t {
   kNone,   // a convolution for each phase
   kAlike,  // for phases whose results stand at the same places
   kMost,   // for phases of as many taps
@@ -38,11 +38,11 @@ enum class Sharing : uint8_t {
 
 // Of a dim whose stride is at most kMostPhases. Empty where some result, or some other place, sees no input.
 inline constexpr int64_t kMostPhases = 64;
-std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, Sharing sharing);
+std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, PhaseSharing sharing);
 
 // By which sharing along each dim the convolutions take least arithmetic, where filters are computed `lanes` at a time.
 // channels: of the transposed convolution. There must be groups by every sharing.
-std::vector<Sharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
+std::vector<PhaseSharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
                                  int64_t lanes);
 
 // Calls f with a choice of one element a dim, the last dim's changing first. sizes: how many there are to choose from.

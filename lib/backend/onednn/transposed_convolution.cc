@@ -186,13 +186,13 @@ class PhasesBuilder {
   Result<std::vector<Part>> Parts() const {
     int64_t phases = 1;
     for (const TransposedDim& dim : dims_) {
-      for (const Sharing sharing : {Sharing::kNone, Sharing::kAlike, Sharing::kMost}) {
+      for (const PhaseSharing sharing : {PhaseSharing::kNone, PhaseSharing::kAlike, PhaseSharing::kMost}) {
         if (PhaseGroupsOf(dim, sharing).empty()) return Unsupported("some of its results see no input");
       }
       phases *= std::min(dim.stride, dim.out);
     }
     if (phases > kMostReorders) return Unsupported("its strides are too large");
-    std::vector<Sharing> sharing(dims_.size(), Sharing::kNone);
+    std::vector<PhaseSharing> sharing(dims_.size(), PhaseSharing::kNone);
     if (may_share()) sharing = BestSharing(dims_, parts_.x[1], parts_.y[1], PreferredBlock());
     std::vector<std::vector<PhaseGroup>> groups;
     std::vector<size_t> sizes;

@@ -98,7 +98,7 @@ BoundNode::BoundNode(std::shared_ptr<const CompiledNode> node, TensorSlots in, T
 
 Status BoundNode::Enqueue(const RunContext& context) noexcept {
   Team* team = context.stream.team();
-  const Prepared& prepared = node_->prepared;
+  const PreparedNode& prepared = node_->prepared;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Feed& feed = node_->in[i];
     if (feed.kind != Feed::Kind::kTensor || !feed.staged_at) continue;
@@ -123,7 +123,7 @@ Status BoundNode::Enqueue(const RunContext& context) noexcept {
   return {};
 }
 
-Result<std::shared_ptr<const CompiledNode>> FeedNode(const Graph& graph, NodeId id, Prepared prepared,
+Result<std::shared_ptr<const CompiledNode>> FeedNode(const Graph& graph, NodeId id, PreparedNode prepared,
                                                      std::span<const TensorLayout> in,
                                                      std::span<const TensorLayout> out) {
   auto compiled = std::make_shared<CompiledNode>();

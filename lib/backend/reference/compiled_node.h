@@ -19,7 +19,7 @@ struct Feed {
 };
 
 struct CompiledNode {
-  Prepared prepared;
+  PreparedNode prepared;
   std::vector<Feed> in, out;
   uint64_t scratch_bytes = 0;
   uint64_t routine_scratch = 0;  // offset of the routine's own part
@@ -35,7 +35,7 @@ struct CompiledNode {
 };
 
 // in, out: one layout each of the node's GroupInputs and GroupOutputs; those of prepared operands.
-Result<std::shared_ptr<const CompiledNode>> FeedNode(const Graph& graph, NodeId id, Prepared prepared,
+Result<std::shared_ptr<const CompiledNode>> FeedNode(const Graph& graph, NodeId id, PreparedNode prepared,
                                                      std::span<const TensorLayout> in,
                                                      std::span<const TensorLayout> out);
 

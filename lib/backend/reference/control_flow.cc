@@ -23,7 +23,7 @@ Status CheckNested(const Graph& graph) {
       PT_CHECK_OK(CheckControlFlow(graph, id));
     } else if (IsPreparedInRun(graph, id)) {
       PT_CHECK_OK(CheckForRunTime(graph, id));
-    } else if (Result<Prepared> prepared = Prepare(graph, id, nullptr); !prepared.ok()) {
+    } else if (Result<PreparedNode> prepared = Prepare(graph, id, nullptr); !prepared.ok()) {
       return std::move(prepared).error();
     }
   }

@@ -57,7 +57,7 @@ Result<std::unique_ptr<Kernel>> CompileNode(const Graph& graph, NodeId id, std::
                                             std::span<const TensorLayout> out, CompileContext& context) {
   if (IsControlFlow(graph.node(id))) return CompileControlFlow(graph, id, context);
   if (IsPreparedInRun(graph, id)) return CompileForRunTime(graph, id);
-  PT_ASSIGN(Prepared prepared, Prepare(graph, id, &context));
+  PT_ASSIGN(PreparedNode prepared, Prepare(graph, id, &context));
   PT_ASSIGN(std::shared_ptr<const CompiledNode> compiled, FeedNode(graph, id, std::move(prepared), in, out));
   return std::unique_ptr<Kernel>(std::make_unique<NodeKernel>(std::move(compiled)));
 }
@@ -71,7 +71,7 @@ Result<std::unique_ptr<Kernel>> CompileElementCopy(const TensorLayout& from, con
   return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(ElementCopy(from, to)));
 }
 
-Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
+Result<std::vector<Tensor>> Evaluate(const PreparedNode& prepared, Team* team) {
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };

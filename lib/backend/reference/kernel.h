@@ -6,7 +6,7 @@
 
 namespace pt::reference {
 
-struct Prepared {
+struct PreparedNode {
   const ReferenceRow* row = nullptr;
   ReferenceRoutine routine;
   std::vector<TensorFacts> in, out;               // as the routine sees them
@@ -26,16 +26,16 @@ struct Given {
 };
 
 // kUnsupported and kInvalidInput name the operator. Without `given`, types and constants come from the graph.
-Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context, const Given* given = nullptr);
+Result<PreparedNode> Prepare(const Graph& graph, NodeId id, CompileContext* context, const Given* given = nullptr);
 
 // Bytes of the scratch that kernel will ask for when all tensors are dense.
-uint64_t DenseScratchBytes(const Prepared& prepared);
+uint64_t DenseScratchBytes(const PreparedNode& prepared);
 
 Result<std::unique_ptr<Kernel>> CompileNode(const Graph& graph, NodeId id, std::span<const TensorLayout> in,
                                             std::span<const TensorLayout> out, CompileContext& context);
 Result<std::unique_ptr<Kernel>> CompileElementCopy(const TensorLayout& from, const TensorLayout& to);
 
 // Runs a prepared node whose inputs are all constant.
-Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team);
+Result<std::vector<Tensor>> Evaluate(const PreparedNode& prepared, Team* team);
 
 }  // namespace pt::reference

@@ -13,7 +13,7 @@
 namespace pt {
 namespace {
 
-using reference::Prepared;
+using reference::PreparedNode;
 
 // Raised when a kernel changes so that its old measurements no longer hold.
 constexpr const char* kVersion = "1";
@@ -48,7 +48,7 @@ Elision ElisionOf(const Graph& graph, const Node& node, const reference::Referen
   return Elision::kNone;
 }
 
-uint64_t ConstantBytes(const Prepared& prepared) {
+uint64_t ConstantBytes(const PreparedNode& prepared) {
   uint64_t bytes = 0;
   for (const reference::TensorFacts& operand : prepared.in) {
     if (operand.constant) bytes += operand.constant->bytes().size();
@@ -72,7 +72,7 @@ class ReferenceLibrary final : public Library, public TellsOfNan {
       // Nothing can be promised about memory whose size is not known.
       if (!reference::CheckForRunTime(graph, id).ok()) return {};
     } else {
-      const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
+      const Result<PreparedNode> prepared = reference::Prepare(graph, id, nullptr);
       if (!prepared.ok()) return {};
       if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
       candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
@@ -94,7 +94,7 @@ class ReferenceLibrary final : public Library, public TellsOfNan {
       const Status possible = reference::CheckForRunTime(graph, node);
       return possible.ok() ? std::nullopt : std::optional(possible.error().message);
     }
-    const Result<Prepared> prepared = reference::Prepare(graph, node, nullptr);
+    const Result<PreparedNode> prepared = reference::Prepare(graph, node, nullptr);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 

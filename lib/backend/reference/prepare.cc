@@ -63,7 +63,7 @@ DataType StorageOf(const TensorFacts& out, DataType known, const std::vector<Dat
 }
 
 Status DescribeOperands(const Graph& graph, const Given* given, Feeding feeding, ReferenceSite& site,
-                        Prepared& prepared) {
+                        PreparedNode& prepared) {
   const Node& node = site.node;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
@@ -96,9 +96,9 @@ Status DescribeOperands(const Graph& graph, const Given* given, Feeding feeding,
 
 }  // namespace
 
-Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context, const Given* given) {
+Result<PreparedNode> Prepare(const Graph& graph, NodeId id, CompileContext* context, const Given* given) {
   const Node& node = graph.node(id);
-  Prepared prepared;
+  PreparedNode prepared;
   prepared.in_storage.resize(node.inputs.size());
   prepared.out_storage.resize(node.outputs.size());
   ReferenceSite site{node, OpsetOf(graph, node), {}, {}, context, 1, {}};
@@ -128,7 +128,7 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   return prepared;
 }
 
-uint64_t DenseScratchBytes(const Prepared& prepared) {
+uint64_t DenseScratchBytes(const PreparedNode& prepared) {
   uint64_t bytes = prepared.routine.scratch_bytes;
   const auto add = [&](const TensorFacts& operand, DataType storage) {
     if (operand.present() && !operand.constant && (operand.type != storage || IsSubByte(storage))) {

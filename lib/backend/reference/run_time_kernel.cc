@@ -68,7 +68,7 @@ class RunTimeNode final : public BoundKernel {
     layouts_.clear();
     for (const TensorView* slot : in_) layouts_.push_back(slot->layout);
     PT_ASSIGN(const Given given, GivenNow(width));
-    Result<Prepared> prepared = Prepare(graph_, id_, nullptr, &given);
+    Result<PreparedNode> prepared = Prepare(graph_, id_, nullptr, &given);
     if (!prepared.ok() && prepared.error().code == ErrorCode::kUnsupported && !by_content_) {
       by_content_ = true;
       PT_ASSIGN(const Given with_contents, GivenNow(width));
@@ -151,7 +151,7 @@ Status CheckTypes(const Graph& graph, NodeId id) {
     PT_ASSIGN(const uint64_t bytes, TensorByteCount(now.type, now.dims));
     PT_ASSIGN(now.content, Tensor::FromBytes(now.type, now.dims, std::string(bytes, '\0')));
   }
-  const Result<Prepared> prepared = Prepare(graph, id, nullptr, &given);
+  const Result<PreparedNode> prepared = Prepare(graph, id, nullptr, &given);
   return prepared.ok() || prepared.error().id != kUnsupportedTypeId ? Status() : Status(prepared.error());
 }
 

@@ -82,7 +82,7 @@ Result<Numbered> RunOnNumbers(DatumCall& call, uint32_t moved, const F& number) 
     given.inputs[i].content = Tensor::Int64(tensor.dims(), list);
     numbers += list.size();
   }
-  PT_ASSIGN(const Prepared prepared, Prepare(call.graph, call.id, nullptr, &given));
+  PT_ASSIGN(const PreparedNode prepared, Prepare(call.graph, call.id, nullptr, &given));
   for (const TensorFacts& out : prepared.out) {
     if (out.present()) numbers += static_cast<uint64_t>(out.count());
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/backend/reference/operator.h"
+#include "lib/backend/visit_bytes.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::reference {
@@ -52,26 +53,11 @@ Result<ReferenceRoutine> VisitNumbers(const ReferenceSite& site, DataType type, 
 // Bytes of one element as routines see it: four- and two-bit types are fed one element a byte.
 inline int64_t FedBytes(DataType type) { return BitsOf(type) != 0 && BitsOf(type) < 8 ? 1 : BytesOf(type); }
 
-// By element size, for operators that only move bytes.
-struct Bytes16 {
-  uint64_t low = 0, high = 0;
-};
+// By element size, for operators that only move bytes. kUnsupported for types without a size.
 template <typename F>
 Result<ReferenceRoutine> VisitSizes(const ReferenceSite& site, DataType type, F&& visit) {
-  switch (FedBytes(type)) {
-    case 1:
-      return visit.template operator()<uint8_t>();
-    case 2:
-      return visit.template operator()<uint16_t>();
-    case 4:
-      return visit.template operator()<uint32_t>();
-    case 8:
-      return visit.template operator()<uint64_t>();
-    case 16:
-      return visit.template operator()<Bytes16>();
-    default:
-      return UnsupportedType(site, type);
-  }
+  if (FedBytes(type) == 0) return UnsupportedType(site, type);
+  return VisitBytes(FedBytes(type), visit);
 }
 
 // Element i of a numeric or boolean array, as E (int64_t or double); 0 for types of which IsLoadable is false.

@@ -53,7 +53,7 @@ class Sizes {
   const std::unique_ptr<Kernel> plain_;
   const SharedRooms rooms_;
   std::mutex mutex_;
-  RecentlyUsed<Pointer> made_;
+  SizeCache<Pointer> made_;
 };
 
 // A specialisation at addresses.
@@ -137,7 +137,7 @@ class Bound final : public BoundKernel {
   std::shared_ptr<Sizes> sizes_;
   const std::vector<const TensorView*> in_, out_;
   std::unique_ptr<BoundKernel> plain_;
-  RecentlyUsed<std::unique_ptr<Placed>> placed_;
+  SizeCache<std::unique_ptr<Placed>> placed_;
 };
 
 class RunTimeKernel final : public Kernel {

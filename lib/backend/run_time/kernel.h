@@ -1,7 +1,7 @@
 // The kernel of a group whose sizes are not known until run time: specialised for the sizes that it meets.
 #pragma once
 
-#include "lib/backend/run_time/recently_used.h"
+#include "lib/backend/run_time/size_cache.h"
 #include "lib/backend/run_time/specialisation.h"
 
 namespace pt::run_time {

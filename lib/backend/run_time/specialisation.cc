@@ -60,7 +60,7 @@ std::span<const std::string_view> OrderOfAsking(const Graph& graph, std::span<co
 }
 
 // Between no reorders.
-bool RunsPlain(const Way& way) {
+bool RunsPlain(const LibraryCandidate& way) {
   const auto is_plain = [](const Form& form) { return form.layout.is_row_major(); };
   return std::ranges::all_of(way.candidate.in, is_plain) && std::ranges::all_of(way.candidate.out, is_plain);
 }
@@ -256,14 +256,15 @@ Status Specialiser::AddWays(const Graph& graph, std::map<ValueId, size_t> known,
   const std::vector<NodeId> all = NodesOf(graph);
   for (std::span<const NodeId> left = all; !left.empty();) {
     size_t count = left.size();
-    std::optional<Way> way;
+    std::optional<LibraryCandidate> way;
     for (; count > 0 && !way; --count) {
       const std::span<const NodeId> nodes = left.first(count);
       if (count == 1 || IsConvex(graph, nodes)) way = FindWay(graph, nodes);
     }
     // What is behind a node costs less by itself than reorders around both.
     if (way && way->candidate.nodes.size() > 1 && !RunsPlain(*way)) {
-      if (std::optional<Way> alone = FindWay(graph, left.first(1)); alone && RunsPlain(*alone)) way = std::move(alone);
+      if (std::optional<LibraryCandidate> alone = FindWay(graph, left.first(1)); alone && RunsPlain(*alone))
+        way = std::move(alone);
     }
     if (!way) {
       const std::optional<std::string> why = libraries_->back()->WhyUnsupported(graph, left.front());
@@ -289,21 +290,21 @@ Status Specialiser::AddWays(const Graph& graph, std::map<ValueId, size_t> known,
 
 // Kernels that lose a NaN only where none but plain loops keep it; of those that do not, one between reorders only
 // where no library has another.
-std::optional<Way> Specialiser::FindWay(const Graph& graph, std::span<const NodeId> nodes) const {
+std::optional<LibraryCandidate> Specialiser::FindWay(const Graph& graph, std::span<const NodeId> nodes) const {
   const UnitClassId unit_class(0U);
-  const auto ask = [&](const Library& library, bool keep_nan) -> std::optional<Way> {
+  const auto ask = [&](const Library& library, bool keep_nan) -> std::optional<LibraryCandidate> {
     if (!library.Serves(platform_, platform_.unit_class(unit_class).device)) return std::nullopt;
     auto candidate = PlainestWay(graph, platform_, library, nodes, unit_class,
                                  [&](const Candidate& way) { return !keep_nan || KeepsNan(library, graph, way); });
-    return candidate ? std::optional(Way{&library, *std::move(candidate)}) : std::nullopt;
+    return candidate ? std::optional(LibraryCandidate{&library, *std::move(candidate)}) : std::nullopt;
   };
   for (const bool keep_nan : {true, false}) {
     if (!keep_nan && (keep_nan_ || nodes.size() > 1)) continue;
-    std::optional<Way> reordered;
+    std::optional<LibraryCandidate> reordered;
     for (const std::string_view name : OrderOfAsking(graph, nodes)) {
       const auto library = std::ranges::find(*libraries_, name, [](const auto& l) { return l->name(); });
       if (library == libraries_->end()) continue;
-      std::optional<Way> way = ask(**library, keep_nan);
+      std::optional<LibraryCandidate> way = ask(**library, keep_nan);
       if (way && RunsPlain(*way)) return way;
       if (!reordered) reordered = std::move(way);
     }

@@ -50,7 +50,7 @@ class Specialiser {
   Status FindSizesOf(NodeId node, TensorSlots in, Facts& facts) const;
   Result<Graph> StaticGraph(const Facts& facts, std::vector<ValueId>& in, std::vector<ValueId>& out) const;
   Status AddWays(const Graph& graph, std::map<ValueId, size_t> known, Team* team, Computation& computation) const;
-  std::optional<Way> FindWay(const Graph& graph, std::span<const NodeId> nodes) const;
+  std::optional<LibraryCandidate> FindWay(const Graph& graph, std::span<const NodeId> nodes) const;
 
   const Graph& graph_;
   const std::vector<NodeId> nodes_;

@@ -50,7 +50,7 @@ std::optional<Candidate> Arithmetic::OnHost(const Graph& graph, const Platform& 
   return std::nullopt;
 }
 
-Result<Way> Arithmetic::FindWay(const Graph& graph, const Platform& platform, NodeId node) const {
+Result<LibraryCandidate> Arithmetic::FindWay(const Graph& graph, const Platform& platform, NodeId node) const {
   std::optional<Candidate> reference = OnHost(graph, platform, node);
   if (!reference) {
     return MakeError(ErrorCode::kUnsupported, "simulated.node",
@@ -63,10 +63,10 @@ Result<Way> Arithmetic::FindWay(const Graph& graph, const Platform& platform, No
       std::optional<Candidate> best = PlainestWay(
           graph, platform, *library, reference->nodes, reference->unit_class,
           [&](const Candidate& way) { return way.math == reference->math && AllowsInPlace(way, *reference); });
-      if (best) return Way{library.get(), *std::move(best)};
+      if (best) return LibraryCandidate{library.get(), *std::move(best)};
     }
   }
-  return Way{reference_.get(), *std::move(reference)};
+  return LibraryCandidate{reference_.get(), *std::move(reference)};
 }
 
 Result<Computation> Arithmetic::Compile(const Graph& graph, std::span<const NodeId> nodes, MathMode mode,
@@ -114,7 +114,7 @@ Status Arithmetic::AddGroup(const Graph& graph, std::span<const NodeId> nodes, M
       node_out.push_back(tensor);
       if (rounds(value)) rounded.push_back(tensor);
     }
-    PT_ASSIGN(const Way way, FindWay(graph, context.platform, node));
+    PT_ASSIGN(const LibraryCandidate way, FindWay(graph, context.platform, node));
     PT_CHECK_OK(AddWay(graph, way, std::move(node_in), std::move(node_out), context, computation));
     for (const size_t tensor : rounded) computation.parts.push_back({MakeRoundingKernel(mode), {tensor}, {tensor}});
   }

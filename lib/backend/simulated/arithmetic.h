@@ -31,7 +31,7 @@ class Arithmetic {
                               const CompileContext& context) const;
 
  private:
-  Result<Way> FindWay(const Graph& graph, const Platform& platform, NodeId node) const;
+  Result<LibraryCandidate> FindWay(const Graph& graph, const Platform& platform, NodeId node) const;
   Status AddGroup(const Graph& graph, std::span<const NodeId> nodes, MathMode mode, std::span<const TensorLayout> in,
                   std::span<const TensorLayout> out, CompileContext& context, Computation& computation) const;
   std::span<const std::unique_ptr<Library>> fast() const;

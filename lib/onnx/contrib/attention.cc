@@ -217,7 +217,7 @@ Status QAttention(Rewrite& r) {
     if (type && *type != proto::TensorProto::FLOAT)
       return Rewrite::Unsupported("bias and scales of another type than float32 are not supported");
   }
-  IntegerProduct product = {r.in(kInput), "", "", kWeights, kWeightScale, kWeightZero, kProjectionBias};
+  DequantizedProduct product = {r.in(kInput), "", "", kWeights, kWeightScale, kWeightZero, kProjectionBias};
   PT_ASSIGN(product.a_scale, OneNumber(r, kInputScale, "input_scale"));
   if (r.has(kInputZero)) {
     PT_ASSIGN(product.a_zero_point, OneNumber(r, kInputZero, "input_zero_point"));

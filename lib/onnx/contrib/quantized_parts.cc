@@ -49,7 +49,7 @@ Result<std::string> Dequantize(Rewrite& r, Quantized input) {
   return r.Add("DequantizeLinear", inputs);
 }
 
-Result<std::string> MultiplyIntegers(Rewrite& r, const IntegerProduct& product, bool finishes) {
+Result<std::string> MultiplyIntegers(Rewrite& r, const DequantizedProduct& product, bool finishes) {
   PT_CHECK_OK(NeedBytes(r, product.b, "B"));
   PT_CHECK_OK(NeedColumns(r, product.b_scale, product.b, "b_scale"));
   std::vector<std::string> inputs = {product.a, r.in(product.b), product.a_zero_point, ""};

@@ -28,13 +28,13 @@ Result<std::string> Dequantize(Rewrite& r, Quantized input);
 
 // A product of integers as a real number: a of int8 or uint8 with one scale and zero point ("" for 0), and inputs of
 // the node. Those of b are one number, or one for each of its columns.
-struct IntegerProduct {
+struct DequantizedProduct {
   std::string a, a_scale, a_zero_point;
   int b, b_scale, b_zero_point, bias;
 };
 
 // In float32; as output 0 of the node where it `finishes`.
-Result<std::string> MultiplyIntegers(Rewrite& r, const IntegerProduct& product, bool finishes);
+Result<std::string> MultiplyIntegers(Rewrite& r, const DequantizedProduct& product, bool finishes);
 
 // Makes output 0 of a float32 value; a zero point that is absent is 0 of the type of input `like`.
 Status FinishQuantized(Rewrite& r, const std::string& value, int scale, int zero_point, int like);

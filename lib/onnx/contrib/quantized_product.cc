@@ -7,7 +7,7 @@ namespace {
 
 using A = proto::AttributeProto;
 
-Status FinishProduct(Rewrite& r, const IntegerProduct& product) {
+Status FinishProduct(Rewrite& r, const DequantizedProduct& product) {
   const Result<std::string> made = MultiplyIntegers(r, product, true);
   return made.ok() ? Status() : Status(made.error());
 }
@@ -24,7 +24,7 @@ Status MatMulIntegerToFloat(Rewrite& r) {
     if (type && *type != proto::TensorProto::FLOAT)
       return Rewrite::Unsupported("scales of another type than float32 are not supported");
   }
-  IntegerProduct product = {r.in(0), "", "", 1, 3, 5, 6};
+  DequantizedProduct product = {r.in(0), "", "", 1, 3, 5, 6};
   PT_ASSIGN(product.a_scale, OneNumber(r, 2, "a_scale"));
   if (r.has(4)) {
     PT_ASSIGN(product.a_zero_point, OneNumber(r, 4, "a_zero_point"));

@@ -24,7 +24,7 @@ proto::AttributeProto TextsAttribute(const std::string& name, const std::vector<
   return proto::MakeAttribute(name, values);
 }
 
-Rewrite::Rewrite(const proto::NodeProto& node, const KnownTypes& types, Model& model, Nodes& made)
+Rewrite::Rewrite(const proto::NodeProto& node, const KnownTypes& types, RewrittenModel& model, Nodes& made)
     : node_(node), types_(types), model_(model), made_(made), source_(SourceOf(node)) {}
 
 // ---- the node ----

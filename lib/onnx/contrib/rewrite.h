@@ -29,7 +29,7 @@ proto::AttributeProto TextAttribute(const std::string& name, const std::string& 
 proto::AttributeProto TextsAttribute(const std::string& name, const std::vector<std::string>& values);
 
 // Where nodes go in place of others; shared by all rewrites of a model.
-struct Model {
+struct RewrittenModel {
   proto::GraphProto& graph;  // the main one, for new initialisers
   ModelTensors& tensors;
   FreshNames names;
@@ -39,7 +39,7 @@ struct Model {
 class Rewrite {
  public:
   // The row of the table has been checked against the node: inputs and outputs that an operator needs are there.
-  Rewrite(const proto::NodeProto& node, const KnownTypes& types, Model& model, Nodes& made);
+  Rewrite(const proto::NodeProto& node, const KnownTypes& types, RewrittenModel& model, Nodes& made);
 
   // ---- the node ----
 
@@ -110,7 +110,7 @@ class Rewrite {
 
   const proto::NodeProto& node_;
   const KnownTypes& types_;
-  Model& model_;
+  RewrittenModel& model_;
   Nodes& made_;
   Source source_;
   Tensor read_;  // what Constant gave last, where it was no placeholder

@@ -7,6 +7,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/strided_copy.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "lib/backend/visit_bytes.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"

@@ -17,19 +17,6 @@ decltype(auto) VisitIndexType(DataType type, F&& f) {
   return f.template operator()<int32_t>();
 }
 
-// f.operator()<T>() for a type of that many bytes, for elements that are only moved.
-struct Bytes16 {
-  uint64_t low = 0, high = 0;
-};
-template <typename F>
-decltype(auto) VisitBytes(int64_t bytes, F&& f) {
-  if (bytes == 1) return f.template operator()<uint8_t>();
-  if (bytes == 2) return f.template operator()<uint16_t>();
-  if (bytes == 4) return f.template operator()<uint32_t>();
-  if (bytes == 8) return f.template operator()<uint64_t>();
-  return f.template operator()<Bytes16>();
-}
-
 // Counted from the start; outside of 0..dim-1 where there is no such place.
 inline int64_t PlaceOf(int64_t index, int64_t dim) { return index < 0 ? index + dim : index; }
 inline bool IsPlace(int64_t place, int64_t dim) { return static_cast<uint64_t>(place) < static_cast<uint64_t>(dim); }

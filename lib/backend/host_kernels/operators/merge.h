@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "lib/backend/visit_bytes.h"
 #include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/visit_type.h"

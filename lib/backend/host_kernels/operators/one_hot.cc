@@ -3,6 +3,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "lib/backend/visit_bytes.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 

@@ -8,6 +8,7 @@
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/operators/indices.h"
 #include "lib/backend/host_kernels/operators/resize.h"
+#include "lib/backend/visit_bytes.h"
 
 namespace pt::host {
 namespace {

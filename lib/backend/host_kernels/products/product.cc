@@ -464,7 +464,7 @@ Result<HostRoutine> MakeProducts(const HostSite& site, const ProductGroup& group
   const bool shortened = is_shortened(group.products[0].input);
   const ValueId residual = group.products[0].residual;
   if (residual.valid() && (shortened || is_shortened(residual))) {
-    return MakeProducts(site, *ReadProducts(site.graph, site.nodes, Residuals::kInRest));
+    return MakeProducts(site, *ReadProducts(site.graph, site.nodes, ResidualPlace::kInRest));
   }
   return shortened ? ProductMaker<Bfloat16>(site, group).Make() : ProductMaker<float>(site, group).Make();
 }

@@ -43,9 +43,9 @@ struct ProductGroup {
 };
 
 // nullopt where the nodes are not such a group. What adds to a product is a part of it, or of the rest.
-enum class Residuals { kInProducts, kInRest };
+enum class ResidualPlace { kInProducts, kInRest };
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes,
-                                         Residuals residuals = Residuals::kInProducts);
+                                         ResidualPlace residuals = ResidualPlace::kInProducts);
 
 // Few rows by a large matrix: reading it takes longer than computing with it, and panels gain nothing.
 bool IsThin(const Graph& graph, const ConstantProduct& product);

@@ -149,7 +149,7 @@ bool IsThin(const Graph& graph, const ConstantProduct& product) {
          HasFewRows(graph, product.result);
 }
 
-std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes, Residuals residuals) {
+std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes, ResidualPlace residuals) {
   ProductGroup group;
   for (NodeId id : nodes) {
     auto product = ReadProduct(graph, id);
@@ -158,12 +158,12 @@ std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const Nod
     group.products.push_back(*std::move(product));
   }
   // Of several products one could be the residual of another.
-  if (group.products.size() > 1) residuals = Residuals::kInRest;
+  if (group.products.size() > 1) residuals = ResidualPlace::kInRest;
   std::vector<NodeId> taken;
   for (ConstantProduct& product : group.products) {
     const NodeId reader = OnlyReader(graph, product.result);
     if (std::ranges::find(nodes, reader) != nodes.end()) TakeBias(graph, product);
-    if (residuals == Residuals::kInProducts) TakeResidual(graph, nodes, product);
+    if (residuals == ResidualPlace::kInProducts) TakeResidual(graph, nodes, product);
     TakeBounds(graph, nodes, product);
     taken.insert(taken.end(), product.nodes.begin(), product.nodes.end());
   }

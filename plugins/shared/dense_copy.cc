@@ -1,10 +1,10 @@
-#include "plugins/shared/strided_copy.h"
+#include "plugins/shared/dense_copy.h"
 
 #include <cstring>
 
 namespace pt::plugins {
 
-StridedCopy::StridedCopy(const TensorLayout& layout) {
+DenseCopy::DenseCopy(const TensorLayout& layout) {
   const int64_t element_bytes = BytesOf(layout.type);
   int64_t run = 1;
   size_t outer = layout.dims.size();
@@ -17,7 +17,7 @@ StridedCopy::StridedCopy(const TensorLayout& layout) {
 }
 
 template <typename Visit>
-void StridedCopy::VisitRuns(const Visit& visit) const {
+void DenseCopy::VisitRuns(const Visit& visit) const {
   for (int64_t i = 0; i < runs_; ++i) {
     int64_t offset = 0, rest = i;
     for (size_t d = loops_.size(); d-- > 0; rest /= loops_[d].count)
@@ -26,14 +26,14 @@ void StridedCopy::VisitRuns(const Visit& visit) const {
   }
 }
 
-void StridedCopy::ToDense(const void* strided, void* dense) const noexcept {
+void DenseCopy::ToDense(const void* strided, void* dense) const noexcept {
   VisitRuns([&](int64_t offset, int64_t at) {
     std::memcpy(static_cast<std::byte*>(dense) + at, static_cast<const std::byte*>(strided) + offset,
                 static_cast<size_t>(run_bytes_));
   });
 }
 
-void StridedCopy::FromDense(const void* dense, void* strided) const noexcept {
+void DenseCopy::FromDense(const void* dense, void* strided) const noexcept {
   VisitRuns([&](int64_t offset, int64_t at) {
     std::memcpy(static_cast<std::byte*>(strided) + offset, static_cast<const std::byte*>(dense) + at,
                 static_cast<size_t>(run_bytes_));

@@ -1,5 +1,5 @@
 // Slices to dense memory and back.
-#include "plugins/shared/strided_copy.h"
+#include "plugins/shared/dense_copy.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -21,7 +21,7 @@ void CheckCopies(DataType type, const std::vector<int64_t>& dims, const std::vec
   }
   std::vector<unsigned char> strided(reach * bytes), dense(count * bytes), back(reach * bytes, 0xAA);
   for (size_t i = 0; i < strided.size(); ++i) strided[i] = static_cast<unsigned char>(i * 7 + 3);
-  const StridedCopy copy(layout);
+  const DenseCopy copy(layout);
   copy.ToDense(strided.data(), dense.data());
   copy.FromDense(dense.data(), back.data());
   std::vector<unsigned char> expected(reach * bytes, 0xAA);
@@ -36,7 +36,7 @@ void CheckCopies(DataType type, const std::vector<int64_t>& dims, const std::vec
   CHECK(back == expected);
 }
 
-TEST_CASE("StridedCopy, FollowsTheLayoutOfEveryElementSize", "[plugins_shared]") {
+TEST_CASE("DenseCopy, FollowsTheLayoutOfEveryElementSize", "[plugins_shared]") {
   for (const DataType type : {DataType::kFloat32, DataType::kInt64, DataType::kBool, DataType::kFloat16}) {
     CheckCopies(type, {2, 3, 1, 4}, {40, 8, 5, 1});  // rows of a wider tensor, a dim of one with any stride
     CheckCopies(type, {3, 4}, {4, 1});               // dense

@@ -1,4 +1,4 @@
-#include "lib/backend/run_time/recently_used.h"
+#include "lib/backend/run_time/size_cache.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
@@ -6,7 +6,7 @@
 namespace pt::run_time {
 namespace {
 
-using Numbers = RecentlyUsed<int>;
+using Numbers = SizeCache<int>;
 
 bool Has(Numbers& entries, int number) {
   return entries.Find(static_cast<size_t>(number), [&](int entry) { return entry == number; }) != nullptr;
@@ -14,7 +14,7 @@ bool Has(Numbers& entries, int number) {
 
 void Add(Numbers& entries, int number, size_t room = 1) { entries.Add(static_cast<size_t>(number), number, room); }
 
-TEST_CASE("RecentlyUsed, WhatWasUsedLongestAgoGoesFirst", "[backend]") {
+TEST_CASE("SizeCache, WhatWasUsedLongestAgoGoesFirst", "[backend]") {
   Numbers entries(3, std::make_shared<SharedRoom>(0));
   for (const int number : {1, 2, 3}) Add(entries, number);
   CHECK(Has(entries, 1));
@@ -25,7 +25,7 @@ TEST_CASE("RecentlyUsed, WhatWasUsedLongestAgoGoesFirst", "[backend]") {
   CHECK(Has(entries, 4));
 }
 
-TEST_CASE("RecentlyUsed, EntriesOfOneHashAreToldApart", "[backend]") {
+TEST_CASE("SizeCache, EntriesOfOneHashAreToldApart", "[backend]") {
   Numbers entries(2, std::make_shared<SharedRoom>(0));
   const auto has = [&](int number) { return entries.Find(7, [&](int entry) { return entry == number; }) != nullptr; };
   entries.Add(7, 1, 1);
@@ -38,7 +38,7 @@ TEST_CASE("RecentlyUsed, EntriesOfOneHashAreToldApart", "[backend]") {
   CHECK(has(3));
 }
 
-TEST_CASE("RecentlyUsed, SharedRoomIsForThoseWhoComeFirstAndIsGivenBack", "[backend]") {
+TEST_CASE("SizeCache, SharedRoomIsForThoseWhoComeFirstAndIsGivenBack", "[backend]") {
   const auto shared = std::make_shared<SharedRoom>(2);
   {
     Numbers first(1, shared);
@@ -55,7 +55,7 @@ TEST_CASE("RecentlyUsed, SharedRoomIsForThoseWhoComeFirstAndIsGivenBack", "[back
   CHECK(third.size() == 3);
 }
 
-TEST_CASE("RecentlyUsed, LargeEntriesCountForSeveralAndTakeNoSharedRoom", "[backend]") {
+TEST_CASE("SizeCache, LargeEntriesCountForSeveralAndTakeNoSharedRoom", "[backend]") {
   const auto shared = std::make_shared<SharedRoom>(8);
   Numbers entries(4, shared);
   Add(entries, 1, 3);

@@ -1,4 +1,4 @@
-// DeviceQueue: a stream of a device with the events that time what is enqueued to it. For the thread that profiles.
+// TimedQueue: a stream of a device with the events that time what is enqueued to it. For the thread that profiles.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ inline constexpr std::string_view kDeviceHangs = "profiler.device_hangs";
 // (kDeviceHangs) when the device does not come back: then that memory must never be freed.
 Status DrainStream(const DeviceDriver& driver, Stream& stream);
 
-class DeviceQueue {
+class TimedQueue {
  public:
   // cancel may be null; driver and cancel must outlive the queue.
-  static Result<DeviceQueue> Make(DeviceDriver& driver, const CancelToken* cancel);
+  static Result<TimedQueue> Make(DeviceDriver& driver, const CancelToken* cancel);
 
   Stream& stream() { return *stream_; }
   using Work = std::function<Status()>;
@@ -43,7 +43,7 @@ class DeviceQueue {
   void Abandon();
 
  private:
-  DeviceQueue(DeviceDriver& driver, const CancelToken* cancel) : driver_(driver), cancel_(cancel) {}
+  TimedQueue(DeviceDriver& driver, const CancelToken* cancel) : driver_(driver), cancel_(cancel) {}
   Status Fill();
   Status MeasureItself();
   void Prime(int64_t host_ns, int64_t before_ns);

@@ -1,4 +1,4 @@
-#include "lib/profiler/device_queue.h"
+#include "lib/profiler/timed_queue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +34,8 @@ Status DrainStream(const DeviceDriver& driver, Stream& stream) {
   return idle.ok() && !*idle ? Status(Hangs(driver)) : Status();
 }
 
-Result<DeviceQueue> DeviceQueue::Make(DeviceDriver& driver, const CancelToken* cancel) {
-  DeviceQueue queue(driver, cancel);
+Result<TimedQueue> TimedQueue::Make(DeviceDriver& driver, const CancelToken* cancel) {
+  TimedQueue queue(driver, cancel);
   PT_ASSIGN(queue.stream_, driver.MakeStream());
   PT_ASSIGN(queue.start_, driver.MakeEvent());
   PT_ASSIGN(queue.begin_, driver.MakeEvent());
@@ -50,7 +50,7 @@ Result<DeviceQueue> DeviceQueue::Make(DeviceDriver& driver, const CancelToken* c
 }
 
 // How long a filler takes, cut to what it has to, and two events with nothing between them.
-Status DeviceQueue::MeasureItself() {
+Status TimedQueue::MeasureItself() {
   const auto fill = [this] { return Fill(); };
   const auto nothing = [] { return Status(); };
   PT_ASSIGN(const int64_t whole_ns, Elapsed(fill, fill));
@@ -67,20 +67,20 @@ Status DeviceQueue::MeasureItself() {
   return {};
 }
 
-Status DeviceQueue::Fill() {
+Status TimedQueue::Fill() {
   if (filler_ == nullptr) return {};  // the device is too small to be kept busy that way
   auto* data = static_cast<std::byte*>(filler_->data());
   return driver_.EnqueueCopy(*stream_, data + kMostFillBytes, data, fill_bytes_, CopyDirection::kWithin);
 }
 
-void DeviceQueue::Prime(int64_t host_ns, int64_t before_ns) {
+void TimedQueue::Prime(int64_t host_ns, int64_t before_ns) {
   fills_ = 0;
   const double missing_ns = kReserve * static_cast<double>(host_ns) - static_cast<double>(before_ns);
   if (filler_ == nullptr || fill_ns_ <= 0 || missing_ns <= 0) return;
   fills_ = static_cast<int64_t>(std::min<double>(kMostFills, std::ceil(missing_ns / static_cast<double>(fill_ns_))));
 }
 
-Result<int64_t> DeviceQueue::Elapsed(const Work& before, const Work& enqueue) {
+Result<int64_t> TimedQueue::Elapsed(const Work& before, const Work& enqueue) {
   Clock::time_point primed, launched, over;
   const auto enqueue_all = [&]() -> Status {
     for (int64_t i = 0; i < fills_; ++i) PT_CHECK_OK(Fill());
@@ -104,16 +104,16 @@ Result<int64_t> DeviceQueue::Elapsed(const Work& before, const Work& enqueue) {
   return end_->ElapsedNs(*begin_);
 }
 
-Result<int64_t> DeviceQueue::Time(const Work& enqueue) {
+Result<int64_t> TimedQueue::Time(const Work& enqueue) {
   return Time([this] { return Fill(); }, enqueue);
 }
 
-Result<int64_t> DeviceQueue::Time(const Work& before, const Work& enqueue) {
+Result<int64_t> TimedQueue::Time(const Work& before, const Work& enqueue) {
   PT_ASSIGN(const int64_t ns, Elapsed(before, enqueue));
   return std::max<int64_t>(ns - empty_ns_, 1);
 }
 
-Status DeviceQueue::Await(Event& event) {
+Status TimedQueue::Await(Event& event) {
   const Clock::time_point give_up = Clock::now() + kPatience;
   for (;;) {
     PT_ASSIGN(const bool ready, event.Ready());
@@ -127,7 +127,7 @@ Status DeviceQueue::Await(Event& event) {
 }
 
 // Lost on purpose: freed under a device that still works, they would be worse than lost.
-void DeviceQueue::Abandon() {
+void TimedQueue::Abandon() {
   static_cast<void>(stream_.release());
   static_cast<void>(start_.release());
   static_cast<void>(begin_.release());

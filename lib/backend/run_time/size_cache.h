@@ -1,4 +1,4 @@
-// RecentlyUsed: what a step has made for the sizes that it met, those used last.
+// SizeCache: what a step has made for the sizes that it met, those used last.
 #pragma once
 
 #include <atomic>
@@ -32,13 +32,13 @@ class SharedRoom {
 // Entries by a hash of what they are for. Where there is no more room, those that were used least recently go. Not
 // thread-safe.
 template <typename T>
-class RecentlyUsed {
+class SizeCache {
  public:
   // own: the room that this one always has.
-  RecentlyUsed(size_t own, std::shared_ptr<SharedRoom> shared) : room_(own), shared_(std::move(shared)) {}
-  ~RecentlyUsed() { shared_->GiveBack(taken_); }
-  RecentlyUsed(const RecentlyUsed&) = delete;
-  RecentlyUsed& operator=(const RecentlyUsed&) = delete;
+  SizeCache(size_t own, std::shared_ptr<SharedRoom> shared) : room_(own), shared_(std::move(shared)) {}
+  ~SizeCache() { shared_->GiveBack(taken_); }
+  SizeCache(const SizeCache&) = delete;
+  SizeCache& operator=(const SizeCache&) = delete;
 
   // Null if there is none. Valid until the next Add.
   template <typename Is>

@@ -9,9 +9,9 @@ namespace pt::plugins {
 
 // Copies tensors of one layout from or to dense row-major memory. The layout is row-major without blocks, its elements
 // take whole bytes.
-class StridedCopy {
+class DenseCopy {
  public:
-  explicit StridedCopy(const TensorLayout& layout);
+  explicit DenseCopy(const TensorLayout& layout);
 
   void ToDense(const void* strided, void* dense) const noexcept;
   void FromDense(const void* dense, void* strided) const noexcept;
