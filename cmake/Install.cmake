@@ -7,7 +7,6 @@ set(pt_share_dir ${CMAKE_INSTALL_DATADIR}/partitiontuner)
 
 install(TARGETS partitiontuner EXPORT partitiontuner-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-include(${CMAKE_CURRENT_LIST_DIR}/PublicHeaders.cmake)
 foreach(header ${pt_application_tier} ${pt_plugin_tier})
   set(source ${PROJECT_SOURCE_DIR}/include/partitiontuner/${header})
   if(header STREQUAL version.h)

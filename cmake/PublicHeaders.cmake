@@ -26,7 +26,8 @@ set(pt_plugin_tier
     backend/recurrent_node.h backend/window_parameters.h
     candidate/device_calls.h candidate/group_graph.h candidate/run_time_sizes.h
     graph/graph_builder.h graph/half.h graph/linear_quantisation.h
-    graph/operators/attention.h graph/operators/axis.h graph/operators/einsum.h graph/operators/elementwise.h
+    graph/operators/attention.h graph/operators/attribute_lists.h graph/operators/axis.h graph/operators/einsum.h
+    graph/operators/elementwise.h
     graph/operators/gemm.h graph/operators/movements.h graph/operators/named_types.h graph/operators/normalizations.h
     graph/operators/or_refuse.h graph/operators/recurrence.h graph/operators/reductions.h graph/operators/repetition.h
     graph/operators/resize.h graph/operators/sampling.h graph/operators/selections.h graph/operators/softmax.h
