@@ -6,7 +6,7 @@
 // The machine: units of 1, 2, 4, … and p neighbouring cores. The law, from what measurements on this project's machines
 // look like: a group takes t = max(flops / 100 a ns, bytes / 10 a ns) + 0.5 us on one core, on w cores
 // t * (0.04 + 0.96 / w) + 0.4 us * log2(w) (Amdahl's law with 4 % that do not scale, and a fork and join that grow with
-// the tree of cores); a step costs 0.2 us besides, waiting for another unit 0.2 us, fetching from other cores 0.02 ns a
+// the tree of cores); a step also costs 0.2 us, waiting for another unit 0.2 us, fetching from other cores 0.02 ns a
 // byte. Groups are those that libraries offer for one core here, in row-major form, so that forms play no part. The
 // steps of fork-joins take 20 to 180 us on one core, by chance of the seed.
 //

@@ -15,7 +15,7 @@ namespace pt::bench::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// So many sums hide what one FMA takes, and fit into sixteen registers beside the factors.
+// This many sums hide what one FMA takes, and fit into sixteen registers beside the factors.
 constexpr int kSums = 12;
 
 // Returns the lanes; `out` keeps the sums from being left out.

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 31, kCalls = 2000;
 
-// The library's candidate on the unit class of that device with so many cores.
+// The library's candidate on the unit class of that device with this many cores.
 Candidate CandidateOn(const Library& library, const Graph& graph, const Platform& platform, DeviceId device,
                       uint32_t cores) {
   const NodeId node(0u);

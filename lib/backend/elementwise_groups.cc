@@ -7,7 +7,7 @@ namespace pt {
 namespace {
 
 constexpr size_t kMostNodes = 12;
-// From each node on, so many sizes beside the largest: what a library with fused convolutions leaves over.
+// From each node on, this many sizes beside the largest: what a library with fused convolutions leaves over.
 constexpr size_t kSteps = 3;
 
 using Nodes = std::set<NodeId>;

@@ -39,7 +39,7 @@ bool IsOfSingleNumbers(const Node& node) {
 
 namespace {
 
-// Rounds its result and nothing else: how large other numbers of the tensor are, a mask of -3e38 say, is no matter.
+// Rounds its result and nothing else: how large other numbers of the tensor are, a mask of -3e38 say, does not matter.
 bool IsArithmetic(const Node& node) {
   static const OperatorNames ops = NamesOf("Add DequantizeLinear Div LeakyRelu Mul PRelu Reciprocal Sqrt Sub");
   return ops.contains(node.op);

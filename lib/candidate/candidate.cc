@@ -105,7 +105,7 @@ bool IsConvex(const Graph& graph, std::span<const NodeId> nodes) {
 
 namespace {
 
-// Of the heaviest nested graph, run once: how often a loop goes round, only the run knows.
+// Of the heaviest nested graph, run once: how often a loop goes round is not known until run time.
 WorkSize NestedWork(const Node& node) {
   WorkSize most;
   for (const Subgraph& subgraph : node.subgraphs) {

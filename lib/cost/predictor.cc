@@ -11,7 +11,7 @@
 namespace pt {
 namespace {
 
-// A group with as many samples of its own needs nobody else's.
+// A group with as many samples of its own needs no other group's.
 constexpr size_t kEnoughSamples = 40;
 // Planners are told a time that this share of such work keeps within, so that no estimate wins by luck over what was
 // measured; the interval holds the central 80 %.
@@ -29,7 +29,7 @@ constexpr std::string_view LawName(LawKind kind) {
   return "";
 }
 
-// What the next work keeps within with this probability, given the ratios of so many different works: one more than
+// What the next work keeps within with this probability, given the ratios of as many different works: one more than
 // there are shares the ranks, and equal works count as one, since what is odd about one of them is odd about all.
 double Quantile(const std::vector<double>& ascending, size_t works, double share) {
   const auto count = static_cast<double>(works), size = static_cast<double>(ascending.size());

@@ -380,8 +380,8 @@ Status ProfileDb::Connection::OpenToWrite() {
   return {};
 }
 
-// Readers of a database with a write-ahead log make files beside it. Where they cannot, it is read as one that nobody
-// writes, which holds as long as there is no log: what lies in one would be missing without a word.
+// Readers of a database with a write-ahead log make files beside it. Where they cannot, it is read as one that no
+// process writes, which holds as long as there is no log: what lies in one would be missing without a word.
 Status ProfileDb::Connection::OpenToRead() {
   read_only = true;
   PT_CHECK_OK(OpenFile(path, SQLITE_OPEN_READONLY));

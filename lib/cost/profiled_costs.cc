@@ -152,7 +152,7 @@ class ProfiledCosts : public CostModel {
   std::vector<PairCost> pairs_;  // by class from * classes + class to
   std::vector<DeviceCost> devices_;
   std::vector<CopyTimes> copy_times_;  // by link
-  Cache<StepCost> listed_;             // of the options' candidates: never changes, so that nobody waits for it
+  Cache<StepCost> listed_;             // of the options' candidates: never changes, so that no caller waits for it
   mutable std::shared_mutex mutex_;
   mutable Cache<StepCost> steps_;  // of all others
   mutable Cache<std::optional<Estimate>> reorders_;

@@ -8,7 +8,7 @@ namespace {
 // Shorter ones are mostly overhead and the grain of the clock.
 constexpr double kLeastNs = 1000;
 
-// Without arithmetic a node may be a view, or read a few rows of a table: its bytes are no traffic. Reorders, which
+// Without arithmetic a node may be a view, or read a few rows of a table: its bytes are not traffic. Reorders, which
 // have no operators, touch all of theirs.
 bool TouchesItsBytes(const WorkFeatures& work) {
   const bool is_reorder = work.operators.empty() && !work.style.empty();

@@ -139,7 +139,7 @@ WorkFeatures FeaturesOf(std::string_view key_text, double flops, double bytes) {
   }
   features[WorkFeature::kFlops] = flops;
   features[WorkFeature::kBytes] = bytes;
-  // A profile may come from anywhere: what is no amount says nothing.
+  // A profile may come from anywhere: what is not an amount says nothing.
   for (double& value : features.values) value = value > 0 ? std::min(value, kMostWork) : 0;
   return features;
 }

@@ -40,7 +40,7 @@ std::vector<DeviceId> UnmeasuredDevices(const Model& model, const Platform& plat
   std::vector<bool> offered(platform.devices.size(), false), known(platform.devices.size(), false);
   for (const Candidate& candidate : model.candidates) {
     const size_t device = platform.unit_class(candidate.unit_class).device.index();
-    // What only the run knows the size of has the same cost whatever was measured.
+    // What has no size until run time has the same cost whatever was measured.
     if (known[device] || !IsSizedBeforeRun(*model.graph, candidate.nodes)) continue;
     offered[device] = true;
     known[device] = costs.OfStep(candidate).run.has_value();

@@ -144,7 +144,7 @@ Status CheckDefinitions(const Graph& graph) {
   return error;
 }
 
-// A node nobody can run because its shapes contradict each other is the model's fault (or that of the given shapes),
+// A node that cannot run because its shapes contradict each other is the model's fault (or that of the given shapes),
 // not an operator to be added.
 Status CheckShapes(const Graph& graph, const std::vector<bool>& served) {
   for (const auto& [node, fault] : ShapeFaults(graph)) {

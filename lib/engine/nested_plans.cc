@@ -11,7 +11,7 @@
 namespace pt {
 namespace {
 
-// Kernels of plugins may bring threads of their own, for which nobody lets the team's cores go within a step.
+// Kernels of plugins may bring threads of their own, for which the team's cores are not let go within a step.
 bool IsBuiltIn(const std::string& library) {
   return std::ranges::any_of(BuiltInLibraries(), [&](const LibraryRow& row) { return row.name == library; });
 }

@@ -48,7 +48,7 @@ void TracedCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
     return step_ns[s] > 0 && !elided[s] && step.expected_ns > 0 &&
            platform_.unit_class(platform_.unit(step.unit).unit_class).on_host();
   };
-  // What was expected of a step that nobody has measured says nothing of the machine's pace.
+  // What was expected of a step that was never measured says nothing of the machine's pace.
   const auto is_measured = [&](size_t s) {
     const std::optional<Estimate> cost = CostOfStep(graph_, platform_, plan, plan.steps[s], under());
     return cost && cost->provenance != Provenance::kEstimated;

@@ -179,7 +179,7 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
     const std::string &a = want.strings()[static_cast<size_t>(i)], &b = got.strings()[static_cast<size_t>(i)];
     if (a != b) return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
   }
-  // What a packed tensor's last byte holds behind the last element is nobody's.
+  // What a packed tensor's last byte holds behind the last element does not count.
   const int used = static_cast<int>(want.element_count() * BitsOf(want.type()) % 8);  // bits of it; 0: all
   for (size_t i = 0; i < want.bytes().size(); ++i) {
     const bool cut = used != 0 && i + 1 == want.bytes().size();

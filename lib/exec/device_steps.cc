@@ -90,7 +90,7 @@ Status RunState::LaunchRecorded(uint32_t index, CoreState& core) {
   return status.ok() ? Status() : Status(Labelled(segment.steps.front(), std::move(status).error()));
 }
 
-// What cannot be recorded may run all the same. Where it cannot do that either the segment is recorded anew next time:
+// What cannot be recorded may still run. Where it cannot do that either the segment is recorded anew next time:
 // what was wrong had nothing to do with recording.
 Status RunState::RunUnrecorded(uint32_t index, const Error& why) {
   PT_CHECK_OK(RunScript(index, Events::kThatAreAskedFor));

@@ -63,7 +63,7 @@ Result<RunReport> DispatchState::Run(std::span<const LentTensor> inputs, std::sp
   return report;
 }
 
-// Nobody else is there yet: the workers see all of it with the job.
+// No other thread is there yet: the workers see all of it with the job.
 void DispatchState::BeginRun() {
   for (size_t i = 0; i < plan_.plan.instances.size(); ++i) {
     presence_[i].state.store(Presence::kAbsent, std::memory_order_relaxed);
@@ -132,7 +132,7 @@ uint32_t DispatchState::Take(UnitId unit) {
   return decisions_.Take(unit);
 }
 
-// Devices wake nobody: while they work, who has nothing to do goes on asking them.
+// Devices wake no thread: while they work, a thread that has nothing to do goes on asking them.
 void DispatchState::WaitForChange(uint32_t seen, SpinTimer& timer) {
   if (launched_.load(std::memory_order_relaxed) > 0) {
     if (!timer.KeepSpinning()) SpinTimer::Doze();

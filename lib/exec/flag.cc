@@ -71,8 +71,8 @@ void Flag::Sleep(uint32_t seen, int64_t until_ns) { FutexWait(word_, seen, until
 void Flag::WakeSleepers() { FutexWake(word_, std::numeric_limits<int>::max()); }
 
 void Latch::Set() {
-  // The exchange is the last access: the waiter may be gone after it. Waking an address that nobody sleeps on, or that
-  // has been given back, does nothing.
+  // The exchange is the last access: the waiter may be gone after it. Waking an address that no thread sleeps on, or
+  // that has been given back, does nothing.
   if (word_.exchange(kSet, std::memory_order_acq_rel) == kAwaited) FutexWake(word_, 1);
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 // Four floats, as every processor of this kind has registers for; compilers make single numbers of them elsewhere.
 using Vector = float __attribute__((vector_size(16)));
-// So many chains of dependent arithmetic keep all units of a core busy: two cores of a virtual machine that are one of
-// the host's for a while then take twice as long, and so do networks; a single chain would not notice.
+// This many chains of dependent arithmetic keep all units of a core busy: two cores of a virtual machine that are one
+// of the host's for a while then take twice as long, and so do networks; a single chain would not notice.
 constexpr size_t kChains = 12;
 constexpr int kComputeRounds = 12'000;
 // Floats read, which a core's own caches hold: what they do not hold takes half as long again from one moment to the

@@ -148,7 +148,7 @@ class BoundNested : public BoundSubgraph {
           outputs_[i] = ViewOf(constants_[i]);
           continue;
         }
-        // Views are of memory that somebody writes; nobody writes an output of a nested graph.
+        // Views are of memory that something writes; nothing writes an output of a nested graph.
         outputs_[i].data = const_cast<std::byte*>(tensor.bytes().data());  // NOLINT
         outputs_[i].layout = DenseLayout(tensor.type(), tensor.dims(), RowMajor(tensor.dims().size())).value();
       } else {

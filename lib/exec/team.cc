@@ -12,7 +12,7 @@ namespace {
 // Set while this thread runs a parallel body, or a whole run alone: what it starts in there runs inline.
 thread_local bool runs_inline = false;
 
-// So many helpers a leader talks to by itself: another hop would cost more than the contention it saves.
+// This many helpers a leader talks to by itself: another hop would cost more than the contention it saves.
 constexpr uint32_t kMostFlat = 8;
 
 }  // namespace

@@ -228,7 +228,8 @@ bool Workers::Leave(CoreJob::Place& place) {
   return true;
 }
 
-// The job has ended on so many cores more: the last time anybody but its caller touches it. True when it was the last.
+// The job has ended on this many cores more: the last time anyone except its caller touches it. True when it was the
+// last.
 bool Workers::EndOn(CoreJob& job, size_t cores) {
   const auto count = static_cast<uint32_t>(cores);
   return job.running_.fetch_sub(count, std::memory_order_acq_rel) == count;

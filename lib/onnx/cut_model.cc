@@ -5,7 +5,7 @@
 namespace pt {
 namespace {
 
-constexpr uint64_t kWorthCutting = 16 << 10;        // raw_data of at least so many bytes
+constexpr uint64_t kWorthCutting = 16 << 10;        // raw_data of at least this many bytes
 constexpr uint64_t kMostKept = uint64_t{32} << 20;  // what stays is copied once or twice
 constexpr size_t kWindow = 16 << 10;
 constexpr uint32_t kGraphOfModel = 7, kInitializerOfGraph = 5, kRawDataOfTensor = 9;

@@ -97,7 +97,7 @@ void KeepInputs(proto::GraphProto& graph, const IsKept& is_kept) {
   graph.mutable_input()->Swap(kept.mutable_input());
 }
 
-// Which of the inputs with a default are given all the same.
+// Which of the inputs with a default are given nevertheless.
 std::unordered_set<std::string> GivenDefaults(const proto::GraphProto& graph, std::span<const std::string> with_default,
                                               const LoadOptions& options) {
   const std::unordered_set<std::string_view> has_default(with_default.begin(), with_default.end());

@@ -24,7 +24,7 @@ std::string LowBytes(const Field& field, size_t bytes) {
   return out;
 }
 
-// The typed field of the element type as the bytes of a Tensor; nothing for strings, which are no bytes.
+// The typed field of the element type as the bytes of a Tensor; nothing for strings, which are not bytes.
 std::string TypedBytes(const TensorProto& proto, DataType type) {
   switch (type) {  // no default: the compiler names the type that is missing
     case DataType::kFloat32:

@@ -32,7 +32,7 @@ std::optional<Joined> JoinedBy(const Graph& graph, const Candidate& candidate) {
   if (candidate.nodes.size() != 1 || candidate.out.size() != 1) return std::nullopt;
   const Node& node = graph.node(candidate.nodes[0]);
   if (node.op != "Concat" || !node.domain.empty()) return std::nullopt;
-  // A repeated or constant input is no input of the candidate: nobody writes its part of the result.
+  // A repeated or constant input is not an input of the candidate: nothing writes its part of the result.
   if (GroupInputs(graph, candidate.nodes) != node.inputs) return std::nullopt;
   const std::optional<std::vector<int64_t>> dims = graph.value(node.outputs[0]).type.static_dims();
   if (!dims || BytesOf(candidate.out[0].storage) <= 0) return std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kLibrary = "table";
 
 // One node an operator; its place in the file stands in Node::source. An operator's output has as many bytes as moving
-// it takes nanoseconds, over links of one byte a nanosecond. What nobody reads is no value.
+// it takes nanoseconds, over links of one byte a nanosecond. What is never read is not a value.
 Result<Graph> MakeGraph(const WorkloadFile& file) {
   GraphBuilder builder;
   std::vector<ValueId> outputs(file.operators.size());

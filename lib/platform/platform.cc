@@ -15,7 +15,7 @@ Id FindByName(const std::vector<T>& items, std::string_view name) {
   return Id();
 }
 
-// Full use of the whole capacity: nobody else fits beside it.
+// Full use of the whole capacity: nothing else fits beside it.
 bool IsExclusive(const Platform& platform, const std::pair<ResourceId, double>& use) {
   return use.second >= platform.resources[use.first.index()].capacity;
 }

@@ -21,7 +21,7 @@ class Crowd {
  public:
   Crowd(Bench& bench, WorkItem& item) : bench_(bench), item_(item), members_{item.subject.get()} {}
 
-  // False where the device has no room for so many.
+  // False where the device has no room for this many.
   Result<bool> GrowTo(size_t count) {
     while (members_.size() < count) {
       PT_ASSIGN(std::unique_ptr<Subject> another, bench_.sampler.MakeSubject(item_.needed.unit_class()));

@@ -109,7 +109,7 @@ class StreamRunner : public DeviceRunner {
     return {};
   }
 
-  // What waiting for each other takes so many streams.
+  // What waiting for each other takes this many streams.
   Result<int64_t> ForkNs(size_t count) {
     if (count == 1) return 0;
     const auto known = fork_ns_.find(count);

@@ -46,7 +46,7 @@ void Hogs::UseMemory(uint32_t number, const std::function<bool()>& over) {
 
 void Hogs::Compute(uint32_t number, const std::function<bool()>& over) {
   constexpr int kRounds = 1'000;
-  // So many chains keep all units of a core busy, as in the reference work.
+  // This many chains keep all units of a core busy, as in the reference work.
   using Vector = float __attribute__((vector_size(16)));
   std::array<Vector, 12> chains{};
   at_work_.fetch_add(1, std::memory_order_release);

@@ -262,7 +262,7 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
   PT_CHECK_OK(machine.CheckRunsHere());
   const auto started = Ledger::Clock::now();
   const ProfilingTask task{graph, candidates, machine, db, options, MeasuredPlatform(machine)};
-  // Nothing, but it tells: a database that can only be read may be complete all the same.
+  // Nothing, but it tells: a database that can only be read may still be complete.
   const Status can_store = db.Import({});
   int64_t hand_over_ns = 0;
   if (options.watch_hand_overs && can_store.ok()) {

@@ -27,7 +27,7 @@ size_t TypingErrors(std::string_view a, std::string_view b) {
 std::string_view ClosestWord(std::string_view given, std::span<const std::string_view> known) {
   std::string_view closest;
   size_t least = std::max<size_t>(1, given.size() / 3) + 1;
-  constexpr size_t kLongest = 200;  // what is longer is no word
+  constexpr size_t kLongest = 200;  // what is longer is not a word
   if (given.empty() || given.size() > kLongest) return closest;
   for (const std::string_view word : known) {
     if (word.size() > kLongest) continue;

@@ -22,7 +22,7 @@ uint64_t LeastUpwards(const std::string& mount, std::string path, GroupLimit lim
 uint64_t NumberIn(const std::string& path) {
   std::ifstream file(path);
   uint64_t bytes = 0;
-  return file >> bytes ? bytes : kUnlimited;  // "max" is no number
+  return file >> bytes ? bytes : kUnlimited;  // "max" is not a number
 }
 
 uint64_t UnifiedMemory(const std::string& folder) { return NumberIn(folder + "/memory.max"); }

@@ -21,7 +21,7 @@ size_t CharacterBytes(std::string_view text) {
   // Overlong forms, halves of pairs, and what lies above the last code point.
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
   if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
-  // U+FFFE and U+FFFF are no characters of XML.
+  // U+FFFE and U+FFFF are not characters of XML.
   if (first == 0xef && second == 0xbf && Byte(text[2]) >= 0xbe) return 0;
   return bytes;
 }

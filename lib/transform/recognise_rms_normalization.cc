@@ -88,7 +88,7 @@ class RmsMatcher {
     return product != nullptr && OtherOperand(*product, factor) == match_.x;
   }
 
-  // The constant that the result is multiplied by, of the normalised dims but for leading ones.
+  // The constant that the result is multiplied by, of the normalised dims without leading ones.
   void TakeScale() {
     const NodeId next = OnlyReader(graph_, Result(), "Mul");
     if (!next.valid()) return;

@@ -12,7 +12,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Kernels work on blocks of so many channels.
+// Kernels work on blocks of this many channels.
 constexpr int64_t kBlock = 16;
 
 const Tensor* ConstantAt(const Graph& graph, const Node& node, size_t input) {

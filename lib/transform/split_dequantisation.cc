@@ -1,6 +1,6 @@
 // A DequantizeLinear with several readers becomes one for each: it costs little, and a group that takes integers takes
-// it along, which it can only where nobody else needs the result. Of dequantised constants, which are folded, only what
-// products of integers and packed products read is given a copy.
+// it along, which it can only where nothing else needs the result. Of dequantised constants, which are folded, only
+// what products of integers and packed products read is given a copy.
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
 #include "lib/transform/packed_products.h"

@@ -1,5 +1,5 @@
 // Images become sequences of tokens, channels last, and the reverse. Exporters flatten the spatial dims first and move
-// the channels then; the other way round the Transpose is of images, which is none at all where they lie channels-last:
+// the channels then; the other way round the Transpose is of images, which moves nothing where they lie channels-last:
 //   Transpose(Reshape(x [N, C, H, W]) [N, C, HW]) -> Reshape(Transpose(x) [N, H, W, C])
 //   Reshape(Transpose(t [N, HW, C]) [N, C, HW]) [N, C, H, W] -> Transpose(Reshape(t) [N, H, W, C])
 // with the three dims in any order where the channels are the last.

@@ -1,7 +1,7 @@
 // float16 and bfloat16 networks in float32: no library has arithmetic for these types, and most processors have none
 // either. The operators listed here compute the same in float32, only more exactly, so they read and write float32, and
 // a Cast stands where the small type was given in or is asked for. FoldConstants then converts the weights once. A Cast
-// of the model itself still rounds, and so does whatever is no arithmetic (comparisons, TopK, ...).
+// of the model itself still rounds, and so does whatever is not arithmetic (comparisons, TopK, ...).
 #include <algorithm>
 #include <array>
 #include <map>

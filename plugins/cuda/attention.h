@@ -47,7 +47,7 @@ struct Attention {
   AttentionMatrix past_k, past_v;          // where there is a past
   std::vector<AttentionPresent> presents;  // that are asked for
   double scale = 1, softcap = 0;           // softcap: 0 for none
-  std::vector<MaskTensor> masks;        // in order
+  std::vector<MaskTensor> masks;           // in order
   // The query of number i sees the keys from i - before to i + behind.
   int64_t before = std::numeric_limits<int64_t>::max(), behind = std::numeric_limits<int64_t>::max();
   // A query that sees no key gives zeros and a hidden key counts as minus infinity, as the operator wants it; else it

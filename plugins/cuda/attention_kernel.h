@@ -10,7 +10,7 @@ namespace pt::cuda {
 
 // How many queries a block takes, and among how many the keys are shared, the most promising first: "64 queries",
 // "16 queries in 4 parts". kUnsupported with the reason where the site
-// is no attention that the kernel runs.
+// is not an attention that the kernel runs.
 Result<std::vector<std::string>> AttentionVariants(const CudaSite& site);
 Result<CudaRoutine> MakeAttentionKernel(const CudaSite& site, std::string_view variant);
 

@@ -31,7 +31,7 @@ class Context {
   int multiprocessors() const { return multiprocessors_; }
 
   // Calls `call()` with this context current on the calling thread; its answer becomes a status. `what` names the
-  // function. CUDA_ERROR_NOT_READY is no answer for this one: see Code.
+  // function. CUDA_ERROR_NOT_READY is not an answer for this one: see Code.
   template <typename Call>
   Status Do(const char* what, Call&& call) {
     return Judge(what, Code(call));
@@ -49,7 +49,7 @@ class Context {
   Status DoWith(const std::string& peer, const char* what, Call&& call) {
     return JudgeWith(peer, what, Code(call));
   }
-  // Called even when the device was lost: giving things back. Its answer has nobody to go to.
+  // Called even when the device was lost: giving things back. Its answer goes nowhere.
   template <typename Call>
   CUresult Always(Call&& call) {
     const Scope scope(*this);

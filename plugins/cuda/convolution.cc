@@ -42,7 +42,8 @@ Result<std::string> BiasText(const CudaSite& site, const CudaConvolution& c, con
 }
 
 // What the node convolves, without what is done with it.
-Result<CudaConvolution> ReadGeometry(const CudaSite& site, const Node& node, const CudaOperand* x, const CudaOperand* w) {
+Result<CudaConvolution> ReadGeometry(const CudaSite& site, const Node& node, const CudaOperand* x,
+                                     const CudaOperand* w) {
   CudaConvolution c;
   c.transposed = node.op == "ConvTranspose";
   c.x = x;

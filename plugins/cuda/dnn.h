@@ -29,7 +29,7 @@ struct DnnTensor {
 enum class DnnOperation : uint8_t {
   kConvolution,            // of a tensor and filters [out channels, in channels of a group, spatial…]
   kTransposedConvolution,  // of a tensor and filters [in channels, out channels of a group, spatial…]
-  kMaxPool,                // pads are no elements
+  kMaxPool,                // pads are not elements
   kAveragePool,            // by the elements within the tensor
   kAveragePoolWithPads,    // pads count as zeros
   kAdd,                    // the second input may have dims of 1

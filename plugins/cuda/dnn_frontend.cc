@@ -500,7 +500,7 @@ class Frontend : public Dnn {
     return DnnError(ErrorCode::kUnsupported, "no engine runs it in " + std::string(MathModeName(graph.math)));
   }
 
-  // None where the heuristics know nothing of such a graph; an error where it is no graph that cuDNN takes.
+  // None where the heuristics know nothing of such a graph; an error where cuDNN does not take the graph.
   static Result<std::vector<DnnEngine>> Proposed(const DnnGraph& graph, const std::string& device,
                                                  const std::shared_ptr<const fe::DeviceProperties>& properties,
                                                  const std::vector<fe::HeurMode_t>& modes, uint64_t most_workspace) {

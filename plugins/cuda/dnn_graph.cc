@@ -205,7 +205,7 @@ class DnnSiteMaker {
     convolution.stride = window->strides;
     convolution.dilation = window->dilations;
     convolution.pads_begin = window->pads_begin;
-    // What the last windows leave over, or a transposed one's output_padding, is no padding: the size formula rounds.
+    // What the last windows leave over, or a transposed one's output_padding, is not padding: the size formula rounds.
     for (const int64_t pad : window->pads_end) convolution.pads_end.push_back(std::max<int64_t>(pad, 0));
     const Dims& larger = transposed ? result : in;
     const Dims& smaller = transposed ? in : result;

@@ -10,7 +10,7 @@
 namespace pt::cuda {
 namespace {
 
-// The value's two readers where they are a Sigmoid and the multiplication by its result, and nobody else needs either.
+// The value's two readers where they are a Sigmoid and the multiplication by its result, and nothing else needs either.
 std::vector<NodeId> SwishOf(const Graph& graph, ValueId value) {
   const std::vector<Use>& uses = graph.value(value).uses;
   if (uses.size() != 2 || graph.value(value).is_graph_output) return {};
@@ -23,7 +23,7 @@ std::vector<NodeId> SwishOf(const Graph& graph, ValueId value) {
   return {};
 }
 
-// What is no attention begins with one of these.
+// What is not attention begins with one of these.
 bool BeginsWithImage(const Node& node) {
   return node.domain.empty() &&
          (IsDnnConvolution(node) || IsDnnPool(node) || IsDnnNormalisation(node) || node.op == "BatchNormalization");

@@ -17,7 +17,7 @@ bool IsDnnActivation(const Node& node);
 bool MultipliesItself(const Node& sigmoid, const Node& node);
 
 // Groups of more than one node worth offering: each convolution and normalisation with what follows it, as far as
-// nobody else needs what is between; and nodes that spell attention out.
+// nothing else needs what is between; and nodes that spell attention out.
 std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph);
 // Whether a graph of cuDNN's can be made of nodes of these operators.
 bool MayBeDnnGraph(const Graph& graph, std::span<const NodeId> nodes);

@@ -14,7 +14,7 @@ inline constexpr uint64_t kMostDnnWorkspace = uint64_t{64} << 20;
 uint64_t DnnScratchBytes(uint64_t workspace_bytes);
 
 // The group on dense tensors, those of the result's rank channels-last if asked for, stored as the math mode says.
-// kUnsupported where sizes are known only in the run, or nothing but constants is read.
+// kUnsupported where sizes are not known until run time, or nothing but constants is read.
 Result<CudaSite> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math);
 
 // Where the engine takes dense tensors only and the site's are slices, they are copied to dense ones and back.

@@ -18,7 +18,7 @@ constexpr std::string_view kName = "cudnn";
 // Raised when a kernel changes so that its old measurements no longer hold.
 constexpr const char* kVersion = "1";
 
-// Of what cuDNN proposes, so many are offered for a group in a layout and a mode: the profiler times them all, and
+// Of what cuDNN proposes, this many are offered for a group in a layout and a mode: the profiler times them all, and
 // those further down seldom win.
 constexpr size_t kMostEngines = 3;
 

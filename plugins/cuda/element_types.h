@@ -11,7 +11,7 @@ namespace pt::cuda {
 // How an element lies in memory: "float", "pt_half"; empty for types that kernels do not know. The two 16-bit floats
 // become a float where they are read, and are rounded where a float is written to them.
 std::string_view CTypeOf(DataType type);
-// What is computed with: the same but for the two 16-bit floats, "float".
+// What is computed with: the same except for the two 16-bit floats, "float".
 std::string_view ComputeTypeOf(DataType type);
 // A type of that many bytes, for elements that are only moved; empty where there is none.
 std::string_view CTypeOfBytes(int64_t bytes);

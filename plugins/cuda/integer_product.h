@@ -51,13 +51,13 @@ Result<std::string> ZeroText(const CudaSite& site, const Factor& factor, int64_t
 std::string MovedText(const std::string& element, DataType type, const std::string& zero);
 
 // Statements that take `total`, the sum of products at c0, c1, …, and write the site's result. scales: of both factors,
-// empty where they have none; bias: an expression, empty for none; alpha: what the product is multiplied with besides,
+// empty where they have none; bias: an expression, empty for none; alpha: what the product is also multiplied with,
 // empty for 1.
 Result<std::string> WrittenText(const CudaSite& site, const QuantizedProduct& product,
                                 const std::array<std::string, 2>& scales, const std::string& bias,
                                 const std::string& alpha = "");
 
-// So many products of 8-bit integers are summed in 32 bits, whatever their zero points.
+// This many products of 8-bit integers are summed in 32 bits, whatever their zero points.
 inline constexpr int64_t kMostProducts = 32768;
 
 // MatMul, Gemm and their kin of integers with what is around them: as ConvolutionVariants and MakeConvolution.

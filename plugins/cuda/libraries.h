@@ -17,7 +17,7 @@ std::unique_ptr<Library> MakeDnnLibrary(std::shared_ptr<const Functions> functio
 // The unit classes of CUDA devices that compute: their streams, not their copy engines.
 std::vector<UnitClassId> ComputingClasses(const Platform& platform);
 bool IsCuda(const Platform& platform, DeviceId device);
-// Of the operands that are no constants.
+// Of the operands that are not constants.
 std::vector<Form> FormsOf(std::span<const CudaOperand> operands);
 // The site's nodes on row-major tensors, once for each of the classes.
 std::vector<Candidate> RowMajorCandidates(const CudaSite& site, std::string_view library,

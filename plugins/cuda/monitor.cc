@@ -6,7 +6,7 @@
 namespace pt::cuda {
 namespace {
 
-// Those that say that a device is slower than it could be; being idle and clocks that somebody has set are no such
+// Those that say that a device is slower than it could be; being idle and clocks that somebody has set are not such
 // reasons.
 constexpr std::array<std::pair<unsigned long long, const char*>, 5> kReasons = {{
     {nvmlClocksThrottleReasonSwPowerCap, "power cap"},

@@ -94,7 +94,7 @@ Result<CudaRoutine> Split(const CudaSite& site) {
   const CudaOperand* const x = site.Input(0);
   if (x == nullptr || CTypeOf(x->type()).empty()) return site.Unsupported("it has no input that kernels know");
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x->dims().size()), site));
-  PT_CHECK_OK(site.Ints(1, "split"));  // what only the run knows could be wrong then
+  PT_CHECK_OK(site.Ints(1, "split"));  // what is not known until run time could be wrong then
   CudaRoutine routine;
   int64_t at = 0;
   for (const ValueId part : site.node().outputs) {

@@ -51,7 +51,7 @@ Result<Product> MakeProduct(const CudaSite& site);
 // A Conv whose window is one element and meets every one of the image.
 bool IsPointwise(const Graph& graph, const Node& node);
 
-// Groups worth offering: each product with what follows it, as far as nobody else needs what is between.
+// Groups worth offering: each product with what follows it, as far as nothing else needs what is between.
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph);
 
 }  // namespace pt::cuda

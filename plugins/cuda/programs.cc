@@ -149,7 +149,7 @@ Result<std::shared_ptr<const DeviceProgram>> Programs::Make(const std::string& t
                                 std::to_string(minor) + ", driver " + std::to_string(driver) + ", " + kStandard + " " +
                                 kNoContraction + "\n" + text;
   if (const std::optional<std::string> kept = files_.Find(made_from)) {
-    // What the driver does not take all the same is made anew.
+    // What the driver does not take nevertheless is made anew.
     Result<std::shared_ptr<const DeviceProgram>> program = Load(*kept);
     if (program.ok() || context_->is_lost()) return program;
   }

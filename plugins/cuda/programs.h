@@ -35,7 +35,7 @@ class DeviceProgram {
   DeviceProgram(const DeviceProgram&) = delete;
   DeviceProgram& operator=(const DeviceProgram&) = delete;
 
-  // Enqueues it on so many blocks of so many threads. The stream is of the same context.
+  // Enqueues it on this many blocks of this many threads. The stream is of the same context.
   Status Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, const Arguments& arguments) const;
 
  private:
@@ -49,7 +49,8 @@ class Programs {
  public:
   explicit Programs(std::shared_ptr<Context> context);
 
-  // text: what follows the prelude. Errors: kInternal ("cuda.compile", with the compiler's log) when it is no kernel.
+  // text: what follows the prelude. Errors: kInternal ("cuda.compile", with the compiler's log) when it is not a
+  // kernel.
   Result<std::shared_ptr<const DeviceProgram>> Get(const std::string& text);
 
  private:

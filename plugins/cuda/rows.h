@@ -53,7 +53,7 @@ class Rows {
   std::string shared_, body_;
 };
 
-// Input 0 is no constant and real; there are no more results than that.
+// Input 0 is not a constant, and real; there are no more results than that.
 Status NeedFloats(const CudaSite& site, size_t outputs = 1);
 
 }  // namespace pt::cuda

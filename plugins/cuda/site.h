@@ -37,12 +37,12 @@ struct CudaSite {
   // Input i of the first node, or of another one; null where it is absent or made within the group.
   const CudaOperand* Input(size_t i) const { return InputOf(node(), i); }
   const CudaOperand* InputOf(const Node& node, size_t i) const;
-  // Output i of the first node; null where it is absent or nobody outside the group reads it.
+  // Output i of the first node; null where it is absent or nothing outside the group reads it.
   const CudaOperand* Output(size_t i) const;
   // Its array in the kernel: "in2", "out0".
   std::string NameOf(const CudaOperand& operand) const;
   // The list of integers at input i or, without one, of the attribute; nullopt where there is neither. kUnsupported
-  // where it is known only in the run.
+  // where it is not known until run time.
   Result<std::optional<std::vector<int64_t>>> Ints(size_t i, std::string_view attribute) const;
   // From 0 on; kUnsupported where there is no such axis.
   Result<size_t> Axis(int64_t axis, size_t rank) const;
@@ -53,7 +53,7 @@ struct CudaSite {
                                std::span<const TensorLayout> out);
   // On dense tensors; values of float32 stored as those types, but for what feeds exponents. channels_last: so lie
   // images of as many places as the first output; what is less than an image lies row-major. kUnsupported where sizes
-  // are known only in the run, nothing but constants is read, or there are no images.
+  // are not known until run time, nothing but constants is read, or there are no images.
   static Result<CudaSite> MakeDense(const Graph& graph, std::span<const NodeId> nodes,
                                     DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32,
                                     bool channels_last = false);

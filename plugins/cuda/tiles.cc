@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kDepth = 16;  // words of a slice
 constexpr int64_t kLanes = 4;   // 8-bit integers of a word
 
-// Rows and columns of the result; each thread makes so many of both.
+// Rows and columns of the result; each thread makes this many of both.
 struct Tile {
   std::string_view name;
   int64_t rows, columns, thread_rows, thread_columns;
@@ -61,7 +61,7 @@ class TileText {
   int64_t across() const { return tile_.columns / tile_.thread_columns; }  // threads along a row of the tile
   int64_t lanes() const { return bytes_ == nullptr ? 1 : kLanes; }         // depths of a word
   std::string word() const { return bytes_ == nullptr ? "float" : "int"; }
-  // Whose elements must be summed besides: what the other matrix's zero point is multiplied with.
+  // Whose elements must be summed as well: what the other matrix's zero point is multiplied with.
   bool sums_left() const { return bytes_ != nullptr && !bytes_->right_zero.empty(); }
   bool sums_right() const { return bytes_ != nullptr && !bytes_->left_zero.empty(); }
 

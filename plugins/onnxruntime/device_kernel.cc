@@ -13,7 +13,8 @@ namespace {
 // there and its outputs back.
 class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceCall {
  public:
-  BoundDeviceKernel(std::shared_ptr<const GroupSession> session, SlotValues in, SlotValues out, Owned<OrtRunOptions> options)
+  BoundDeviceKernel(std::shared_ptr<const GroupSession> session, SlotValues in, SlotValues out,
+                    Owned<OrtRunOptions> options)
       : session_(std::move(session)),
         api_(session_->runtime->api()),
         in_(std::move(in)),
@@ -66,7 +67,8 @@ class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceCall 
 
 }  // namespace
 
-Result<std::unique_ptr<BoundKernel>> OrtDeviceKernel::Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const {
+Result<std::unique_ptr<BoundKernel>> OrtDeviceKernel::Bind(TensorSlots in, TensorSlots out,
+                                                           std::span<std::byte>) const {
   const OrtApi& api = session_->runtime->api();
   PT_ASSIGN(SlotValues from, SlotValues::Make(api, in));
   PT_ASSIGN(SlotValues to, SlotValues::Make(api, out));

@@ -26,7 +26,8 @@ Result<Graph> OneNode() {
 
 class Discovery {
  public:
-  Discovery(const OrtRuntime& runtime, std::vector<std::string> listed) : runtime_(runtime), listed_(std::move(listed)) {}
+  Discovery(const OrtRuntime& runtime, std::vector<std::string> listed)
+      : runtime_(runtime), listed_(std::move(listed)) {}
 
   // Nothing where a provider that no file describes does not run here: its libraries or its hardware are missing.
   Status Add(const std::string& text, const plugins::DescribedDevice& described, Platform& platform) const {

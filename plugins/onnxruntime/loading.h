@@ -25,7 +25,7 @@ struct LoadedRuntime {
 };
 
 // Looks in `place`, a file or a folder, and nowhere else; without one beside this plugin, then where the system's
-// loader looks. The shared object stays in the process for ever, and what it defines is seen by nobody else: a program
+// loader looks. The shared object stays in the process for ever, and no other code sees what it defines: a program
 // may use another ONNX Runtime of its own. It may be older or newer than the headers that this plugin was built with.
 // Thread-safe. Errors (kDeviceUnusable): none there, one that cannot be loaded, one without the API of kOldestApi.
 Result<LoadedRuntime> LoadRuntime(const std::string& place);

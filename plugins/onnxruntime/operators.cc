@@ -29,7 +29,7 @@ std::string WholeHeads(const Graph&, const Node& node) {
 }
 
 // ONNX Runtime refuses in the run, or once it has fused them, what it took before: one zero point for the scales of
-// many channels, and single ones that are no scalars.
+// many channels, and single ones that are not scalars.
 std::string MatchingZeroPoint(const Graph& graph, const Node& node) {
   constexpr size_t kScale = 1, kZeroPoint = 2;
   const auto dims_of = [&](size_t input) { return graph.value(node.inputs[input]).type.static_dims(); };

@@ -43,7 +43,7 @@ class PortReader {
   }
 
   Result<std::string> NameOf(const Side& side, size_t i) const {
-    OrtAllocator* allocator = nullptr;  // the default one, nobody's to release
+    OrtAllocator* allocator = nullptr;  // the default one, never released
     PT_CHECK_OK(Checked(api_.GetAllocatorWithDefaultOptions(&allocator)));
     char* text = nullptr;
     PT_CHECK_OK(Checked(side.name_of(&session_, i, allocator, &text)));

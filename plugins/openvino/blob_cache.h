@@ -20,7 +20,7 @@ class BlobCache {
 
     // PARTITIONTUNER_OPENVINO_CACHE: a folder, or "none": nothing is kept (nullopt). Without it
     // $XDG_CACHE_HOME/partitiontuner/openvino or ~/.cache/partitiontuner/openvino; nothing is kept where neither
-    // variable is there. PARTITIONTUNER_OPENVINO_CACHE_BYTES: the bound. Errors (kUsage): a bound that is no number.
+    // variable is there. PARTITIONTUNER_OPENVINO_CACHE_BYTES: the bound. Errors (kUsage): a bound that is not a number.
     static Result<std::optional<Options>> FromEnvironment();
   };
 

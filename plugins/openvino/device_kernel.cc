@@ -43,7 +43,7 @@ class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceTask 
 
  private:
   Status Begin(const plugins::WorkTicket& ticket) noexcept override {
-    // Until its call of the run before has returned, a request has nobody to call.
+    // Until its call of the run before has returned, a request has nothing to call.
     static_cast<void>(Fenced(ErrorCode::kRunFailed, "waiting for a request", [&]() -> Status {
       bound_.request().wait();
       return {};

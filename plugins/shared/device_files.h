@@ -29,8 +29,8 @@ struct DescribedDevice {
 };
 
 // Devices by the runtime's names: those that become one by themselves, and those that files describe, whether they are
-// there or not; what a file says of one of the former holds. Errors (kInvalidInput): a file that is none, a device that
-// is described twice.
+// there or not; what a file says of one of the former holds. Errors (kInvalidInput): a file that is not one, a device
+// that is described twice.
 Result<std::map<std::string, DescribedDevice>> DevicesToAdd(std::span<const std::string> by_themselves,
                                                             std::span<const DeviceDescription> files,
                                                             const DeviceFileForm& form);

@@ -38,7 +38,7 @@ struct TakenRow {
 
 // Why the node is not taken; nothing for one of the default domain that has a row, computes on something (unless its
 // row says that it need not), and whose computed inputs and outputs are tensors of known, positive dims and of the
-// row's types. Constants may be integers and bools besides: axes, shapes, indices. rows: by name, ascending.
+// row's types. Constants may also be integers and bools: axes, shapes, indices. rows: by name, ascending.
 // exact_products: HasExactProducts of the host; elsewhere the runtimes' products of quantised tensors overflow, and
 // what makes such tensors, reads them or multiplies them is not taken.
 std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const TakenRow> rows,

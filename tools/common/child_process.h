@@ -16,7 +16,7 @@ std::string HowItEnded(int status);
 
 class ChildProcess {
  public:
-  // An open file of this process under another number in the child, which has standard input, output and error besides.
+  // An open file of this process under another number in the child, which also has standard input, output and error.
   struct Descriptor {
     int here, there;
   };
@@ -34,7 +34,7 @@ class ChildProcess {
   // Signals are not blocked in it. Stops what ran before.
   Status Start(const std::vector<std::string>& arguments, const Options& options);
   bool running() const { return process_ > 0; }
-  // Waits up to so many milliseconds for its end: true when it has ended, with waitpid's status.
+  // Waits up to this many milliseconds for its end: true when it has ended, with waitpid's status.
   bool HasEnded(int patience_ms, int& status);
   void Signal(int signal) const;
   // A moment to end by itself, then it is killed; waitpid's status, 0 when none ran.

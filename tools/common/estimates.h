@@ -1,4 +1,4 @@
-// What the tools say of plans that stand on estimates, or leave devices out, since nobody has measured.
+// What the tools say of plans that stand on estimates, or leave devices out, since nothing was measured.
 #pragma once
 
 #include <string>

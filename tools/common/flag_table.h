@@ -16,7 +16,7 @@ inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 struct FlagRow {
   std::string short_name, long_name;  // "-o", "--output"; the positional has neither
   std::string value;                  // "FILE"; empty for a switch
-  std::string summary, rest;          // of the explanation: its first line, and what --help-all says besides
+  std::string summary, rest;          // of the explanation: its first line, and what --help-all also says
   std::string group;
   std::vector<std::string> choices;  // the words it takes, where there are a few
   bool takes_file = false;

@@ -44,7 +44,7 @@ Status HoldToCaps(const MemoryCaps& caps, const Platform& platform, const Plan& 
   // The session's limit is one of all devices together: what it leaves beside the plan's own is the host's.
   uint64_t all = 0;
   if (__builtin_add_overflow(host->second, elsewhere, &all)) all = UINT64_MAX;
-  all = std::max<uint64_t>(all, 1);  // 0 is no limit
+  all = std::max<uint64_t>(all, 1);  // 0 means no limit
   options.run_bytes = options.run_bytes == 0 ? all : std::min(options.run_bytes, all);
   return {};
 }

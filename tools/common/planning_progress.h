@@ -11,7 +11,7 @@
 
 namespace pt::tools {
 
-// Draws from a thread of its own, until plans are measured or this ends; meanwhile nobody else uses the console.
+// Draws from a thread of its own, until plans are measured or this ends; meanwhile nothing else uses the console.
 class PlanningProgress {
  public:
   // interrupt: ends planning with the best plan so far; may be null. Both outlive this.

@@ -145,7 +145,7 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   options.planner = "search";
   options.allow_estimates = false;
   const auto profile = engine.ProfileOf(model);
-  // That none is to be used is no reason not to run.
+  // It runs even where none is to be used.
   if (!profile.ok() && profile.error().code != ErrorCode::kUsage) return profile.error();
   if (profile.ok() && !profile->measurements.empty()) {
     Result<Plan> plan = engine.MakePlan(model, options);

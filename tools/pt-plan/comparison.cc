@@ -32,7 +32,7 @@ void SortBySpan(std::vector<PlannerResult>& rows) {
 }  // namespace
 
 Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
-                                   Console& console) {
+                                          Console& console) {
   PlannerComparison comparison{{}, std::move(bound)};
   std::optional<Error> first;
   for (const std::string& name : planners) {
@@ -60,7 +60,8 @@ Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planne
   return comparison;
 }
 
-Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags) {
+Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform,
+                  const PlanFlags& flags) {
   if (flags.output.empty() && flags.export_to.empty()) return {};
   const Plan* chosen = comparison.plan_of(flags.planner);
   if (chosen == nullptr) {

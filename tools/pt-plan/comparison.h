@@ -33,11 +33,12 @@ struct PlannerComparison {
 // planner made a plan.
 using PlanBy = std::function<Result<Plan>(const std::string& planner, double& search_ms)>;
 Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
-                                   Console& console);
+                                          Console& console);
 
 // The plan of --planner where -o says, and pictures where --export does. Errors: kInfeasible when a plan is to be
 // written and that planner made none, or was not asked.
-Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags);
+Status WriteFiles(const PlannerComparison& comparison, const Graph& graph, const Platform& platform,
+                  const PlanFlags& flags);
 
 std::string ComparisonText(const PlannerComparison& comparison);
 // {"bound_ns", "bound", "planners": [...]}.

@@ -28,7 +28,7 @@ class WatchPage final : public MeasureWatch {
 
   // For the parent. kOutOfMemory where the system gives none.
   static Result<std::unique_ptr<WatchPage>> Make();
-  // For the child, with what it inherited. kUsage where that is no such memory.
+  // For the child, with what it inherited. kUsage where that is not such memory.
   static Result<std::unique_ptr<WatchPage>> Inherited();
   ~WatchPage() override;
   WatchPage(const WatchPage&) = delete;

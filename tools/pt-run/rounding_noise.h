@@ -18,7 +18,7 @@ struct PastRun {
 inline constexpr uint64_t kRoundingTrials = 4;
 
 // By output of the last run: the largest difference between it by the reference library and by one whose sums are
-// rounded otherwise, over kRoundingTrials such; in steps for integers. 0 for what is no tensor, and where more than
+// rounded otherwise, over kRoundingTrials such; in steps for integers. 0 for what is not a tensor, and where more than
 // numbers differs. The runs are made in a row, each by the state that the one before has left where outputs are
 // carried.
 Result<std::vector<double>> MeasureRoundingNoise(const std::vector<PastRun>& runs, const std::vector<Carry>& carries,

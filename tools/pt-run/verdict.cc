@@ -12,7 +12,7 @@
 namespace pt::tools {
 namespace {
 
-// Of what roundings alone change, and never more than so much of the largest number: beyond it nobody could tell a
+// Of what roundings alone change, and never more than so much of the largest number: beyond it no one could tell a
 // right output from a wrong one.
 constexpr double kOfNoise = 2, kMostOfLargest = 0.1;
 

@@ -19,7 +19,7 @@ PageStep::Kind KindOf(const Step& step) {
 std::vector<PageAlternative> OthersThan(const Candidate& chosen, std::span<const Candidate* const> all,
                                         const Platform& platform, const CostModel& costs) {
   constexpr size_t kMost = 4;
-  std::map<std::pair<std::string, std::string>, int64_t> fastest;  // by class and library: forms differ besides
+  std::map<std::pair<std::string, std::string>, int64_t> fastest;  // by class and library: forms also differ
   for (const Candidate* other : all) {
     const std::pair<std::string, std::string> key = {platform.unit_class(other->unit_class).name, LibraryLabel(*other)};
     if (key == std::pair(platform.unit_class(chosen.unit_class).name, LibraryLabel(chosen))) continue;

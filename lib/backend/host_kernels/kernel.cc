@@ -133,7 +133,7 @@ class HostKernel final : public Kernel {
 }  // namespace
 
 Result<PreparedSite> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                         std::span<const TensorLayout> out, Setting setting) {
+                             std::span<const TensorLayout> out, Setting setting) {
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
   PreparedSite prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, setting.width, setting.dequantised}, {}};

@@ -22,7 +22,7 @@ struct Setting {
 // The nodes in the layouts of one of their arrangements, one for each of GroupInputs and GroupOutputs; float32 may be
 // stored as bfloat16. kUnsupported when this library cannot run them. The graph must outlive the result.
 Result<PreparedSite> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                         std::span<const TensorLayout> out, Setting setting);
+                             std::span<const TensorLayout> out, Setting setting);
 
 std::unique_ptr<Kernel> MakeKernel(PreparedSite prepared);
 

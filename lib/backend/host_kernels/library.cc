@@ -88,7 +88,7 @@ struct Way {
 
 // As it would run on dense tensors.
 Result<PreparedSite> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, Arrangement arrangement,
-                              const Storages& storages, uint32_t width) {
+                                  const Storages& storages, uint32_t width) {
   if (!IsSizedBeforeRun(graph, nodes)) {
     return MakeError(ErrorCode::kUnsupported, "host.sizes", "it has tensors whose size is known only at run time");
   }
@@ -107,7 +107,8 @@ bool Dequantise(const Graph& graph, std::span<const NodeId> nodes) {
   return std::ranges::any_of(nodes, [&](NodeId node) { return IsDequantisation(graph.node(node)); });
 }
 
-Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const PreparedSite& prepared) {
+Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way,
+                        const PreparedSite& prepared) {
   Candidate candidate;
   candidate.nodes.assign(nodes.begin(), nodes.end());
   candidate.library = kName;
@@ -224,7 +225,8 @@ class HostLibrary final : public Library, public TellsOfNan {
                                           CompileContext& context) const override {
     if (IsSizedByData(graph, candidate.nodes)) return MakeDataSized(graph, candidate.nodes[0]);
     const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-    PT_ASSIGN(PreparedSite prepared, Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
+    PT_ASSIGN(PreparedSite prepared,
+              Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
     if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
     return MakeKernel(std::move(prepared));
   }

@@ -100,7 +100,7 @@ std::optional<FusionGroup> QuantisedProduct(const Graph& graph, const FusionGrou
 }
 
 // Every natural group, taken on integers first where it can be. Where that is offered, products and groups of several
-// nodes are not offered on real numbers besides: they would be dequantised first, weights included. Nor is any part of
+// nodes are not offered on real numbers as well: they would be dequantised first, weights included. Nor is any part of
 // a quantised product offered: it would make four times the bytes to be read again by the rest.
 template <typename Offer>
 void OfferNaturalGroups(const Graph& graph, const std::vector<Candidate>& candidates, const Offer& offer) {
@@ -367,7 +367,7 @@ std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Pl
 }
 
 // The forms asked for stand for what the neighbours make and take. A slow candidate is described like any other:
-// whether a faster one exists is no question of what this one is.
+// what this one is does not depend on whether a faster one exists.
 Result<Candidate> OneDnnLibrary::Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const {
   const auto group = GroupOf(graph, asked.nodes);
   const std::vector<UnitClassId> classes = Classes(platform);

@@ -284,7 +284,7 @@ std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
   return tail;
 }
 
-// One, or a constant whose numbers are all the same, of which the first stands for them.
+// One, or a constant whose numbers are all equal, of which the first stands for them.
 bool IsOneNumber(const Value& value) {
   if (value.constant) {
     const std::vector<int64_t> numbers = value.constant->ToInts();

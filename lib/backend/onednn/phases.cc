@@ -100,7 +100,7 @@ std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, PhaseSharing sha
 }
 
 std::vector<PhaseSharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
-                                 int64_t lanes) {
+                                      int64_t lanes) {
   std::vector<PhaseSharing> best;
   double least = std::numeric_limits<double>::infinity();
   ForEachChoice(std::vector<size_t>(dims.size(), 2), [&](const std::vector<size_t>& choice) {

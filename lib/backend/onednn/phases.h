@@ -43,7 +43,7 @@ std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, PhaseSharing sha
 // By which sharing along each dim the convolutions take least arithmetic, where filters are computed `lanes` at a time.
 // channels: of the transposed convolution. There must be groups by every sharing.
 std::vector<PhaseSharing> BestSharing(const std::vector<TransposedDim>& dims, int64_t in_channels, int64_t out_channels,
-                                 int64_t lanes);
+                                      int64_t lanes);
 
 // Calls f with a choice of one element a dim, the last dim's changing first. sizes: how many there are to choose from.
 template <typename F>

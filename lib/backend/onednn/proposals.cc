@@ -66,7 +66,7 @@ Layout InputLayoutOf(const std::vector<size_t>& perm) {
   return layout;
 }
 
-// How a value lies where the Transpose that makes it is no step; row-major where none makes it.
+// How a value lies where the Transpose that makes it is not a step; row-major where none makes it.
 Layout LayoutAsMade(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   const Layout row = RowMajor(RankOf(graph, value));
@@ -75,7 +75,7 @@ Layout LayoutAsMade(const Graph& graph, ValueId value) {
   return perm.ok() ? ResultLayoutOf(*perm) : row;
 }
 
-// How a value may lie so that the Transpose that alone reads it is no step.
+// How a value may lie so that the Transpose that alone reads it is not a step.
 Layout LayoutAsTaken(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   const Layout row = RowMajor(RankOf(graph, id));

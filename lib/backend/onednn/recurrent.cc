@@ -108,7 +108,7 @@ class Builder {
   }
 
   // An output that the primitive writes as `written`; `moved` names the same bytes as `seen` names the output's, which
-  // has another shape for Y. Nobody may need it: then it is made all the same, in scratch.
+  // has another shape for Y. Where nothing needs it, it is made nevertheless, in scratch.
   Status AddOutput(int key, ValueId value, const Desc& written, const Desc& moved, std::span<const int> axes) {
     if (!value.valid()) {
       arguments().push_back({key, Argument::Source::kTemporary, AddTemporary(written), written});

@@ -101,7 +101,7 @@ struct View {
 
 // A tensor's channels as strides say it.
 struct Channels {
-  int64_t count = 0, block = 1;  // block: so many lie together
+  int64_t count = 0, block = 1;  // block: this many lie together
 
   // From channel `first` on, a multiple of the block.
   void AddTo(View& view, const TensorLayout& tensor, int64_t first) const {
@@ -177,7 +177,7 @@ class PhasesBuilder {
     return {};
   }
 
-  // Groups of channels keep their filters apart, and blocks of channels are no part of two phases.
+  // Groups of channels keep their filters apart, and blocks of channels never belong to two phases.
   bool may_share() const {
     const bool computed_bias = parts_.bias_input.has_value();
     return parts_.groups == 1 && channels_.count % channels_.block == 0 && !computed_bias;
@@ -276,7 +276,7 @@ class PhasesBuilder {
     return ConstantArgument(descriptor_, DNNL_ARG_BIAS, Tensor::Float32({plain.get_dims()[0]}, repeated), plain, plain);
   }
 
-  // oneDNN takes results that stand a stride apart for a tensor only if so many strides fit into the dim.
+  // oneDNN takes results that stand a stride apart for a tensor only if as many strides fit into the dim.
   bool fits(size_t d, const Stretch& stretch) const {
     const TensorLayout& out = request_.out;
     if (stretch.count == 1 || stretch.count * dims_[d].stride <= dims_[d].out) return true;

@@ -62,7 +62,7 @@ Status FeedOutputs(const Graph& graph, const Node& node, NodeId id, std::span<co
     if (!operand.present()) continue;
     Feed& feed = compiled.out[i];
     const auto found = std::find(needed.begin(), needed.end(), node.outputs[i]);
-    if (found == needed.end()) {  // named but read by nobody: the routine may write it all the same
+    if (found == needed.end()) {  // named but never read: the routine may write it nevertheless
       feed.kind = Feed::Kind::kNobodys;
       PT_ASSIGN(feed.staged_at, compiled.Reserve(FedSize(operand.type, operand.count())));
       continue;

@@ -64,7 +64,7 @@ Result<ReferenceRoutine> ConstantOfShape(ReferenceSite& site) {
   });
 }
 
-// ceil((limit - start) / delta) steps; -1 when that is no sensible number.
+// ceil((limit - start) / delta) steps; -1 when that is not a sensible number.
 int64_t RangeLength(DataType type, const void* start, const void* limit, const void* delta) {
   const double a = LoadAs<double>(type, start, 0), b = LoadAs<double>(type, limit, 0),
                d = LoadAs<double>(type, delta, 0);

@@ -40,7 +40,7 @@ struct Walk {
   }
 };
 
-// What is kept and what is summed over. Fixed size: axes may be known only in the run.
+// What is kept and what is summed over. Fixed size: axes may not be known until run time.
 struct Axes {
   Walk kept, reduced;
   std::array<int64_t, kMaxRank> out_dims{};

@@ -12,7 +12,7 @@ namespace pt::reference {
 namespace {
 
 // One dim: output index o is the sum of weights[k] · input[sources[k]] for k in [first[o], first[o + 1]). The tables
-// lie in memory of the caller: scales may be known only in the run.
+// lie in memory of the caller: scales may not be known until run time.
 struct DimPass {
   int64_t outer = 1, in = 1, out = 1, inner = 1;
   int64_t capacity = 0;  // taps
@@ -122,7 +122,7 @@ bool FindTarget(const ResizePlan& plan, const std::array<const void*, 3>& data, 
                          std::span(target).first(plan.in.size()));
 }
 
-// Which dims change, and what their passes look like but for the tables.
+// Which dims change, and what their passes look like without the tables.
 void PlanPasses(ResizePlan& plan, const Target* known) {
   std::vector<int64_t> now = plan.in;
   plan.count = 1;
@@ -192,7 +192,7 @@ ReferenceRoutine ResizeRoutine(ResizePlan plan) {
   return routine;
 }
 
-// *known is false when one of the inputs that say the size is known only in the run.
+// *known is false when one of the inputs that say the size is not known until run time.
 Result<ResizePlan> ReadPlan(const ReferenceSite& site, bool* known) {
   ResizePlan plan;
   plan.in = site.in[0].dims;

@@ -169,7 +169,8 @@ class RunTimeKernel final : public Kernel {
 
 }  // namespace
 
-// A Split by sizes that are not constant finds them in the types of its outputs, but not that of one that nobody wants.
+// A Split by sizes that are not constant finds them in the types of its outputs, but not that of one that is not
+// wanted.
 bool LacksSizes(const Graph& graph, const Node& node) {
   return node.domain.empty() && node.op == "Split" && node.inputs.size() > 1 && node.inputs[1].valid() &&
          !graph.value(node.inputs[1]).is_constant() &&

@@ -12,7 +12,7 @@ namespace pt::reference {
 int64_t TensorFacts::count() const { return CheckedProduct(dims).value_or(0); }
 
 Status ReferenceSite::Out(size_t i, DataType type, std::vector<int64_t> dims) {
-  if (i >= out.size() || (out[i].settled && !out[i].present())) return {};  // nobody asked for it
+  if (i >= out.size() || (out[i].settled && !out[i].present())) return {};  // not asked for
   TensorFacts& operand = out[i];
   if (dims.size() > kMaxRank) return Unsupported("has an output of rank " + std::to_string(dims.size()));
   const std::optional<int64_t> count = CheckedProduct(dims);

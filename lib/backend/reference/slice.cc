@@ -257,7 +257,7 @@ Result<PadPlan> ReadPad(const ReferenceSite& site) {
   return plan;
 }
 
-// Pads known before the run settle the output; those known only in the run must agree with it.
+// Pads known before the run settle the output; those not known until run time must agree with it.
 Status SettlePadded(ReferenceSite& site, PadPlan& plan, const Indices* pads) {
   if (pads == nullptr) {
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));

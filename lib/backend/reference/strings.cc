@@ -86,8 +86,8 @@ Parts SplitAt(std::string_view text, std::string_view delimiter, size_t most) {
   return parts;
 }
 
-// At runs of white space, which are no part of anything; what is left after the last split keeps the space at its end.
-// Bytes that are no UTF-8 are no space.
+// At runs of white space, which belong to no part; what is left after the last split keeps the space at its end.
+// Bytes that are not UTF-8 are not space.
 Parts SplitAtWhiteSpace(std::string_view text, size_t most) {
   Parts parts;
   std::optional<size_t> begin;
@@ -154,7 +154,7 @@ Result<std::string> Changed(const DatumCall& call, const std::string& text, Lett
   return call.Invalid("\"" + text.substr(0, 100) + "\" is not UTF-8, or holds letters that this system does not know");
 }
 
-// Which texts are no stop words.
+// The texts that are not stop words.
 Result<std::vector<const std::string*>> WithoutStopWords(const DatumCall& call, const StringNormalizerNode& node,
                                                          std::span<const std::string> texts) {
   const bool exactly = node.is_case_sensitive;

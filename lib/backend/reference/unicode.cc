@@ -6,7 +6,7 @@
 namespace pt::reference {
 namespace {
 
-// The letters of Unicode. Made once and kept: freed by nobody, since threads may use it until the process ends.
+// The letters of Unicode. Made once and kept: never freed, since threads may use it until the process ends.
 locale_t UnicodeLetters() {
   static const locale_t letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return letters;

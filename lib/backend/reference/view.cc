@@ -99,7 +99,7 @@ Result<ReferenceRoutine> Flatten(ReferenceSite& site) {
   return View(site, {rows, cols});
 }
 
-// Squeeze and Unsqueeze by axes known only in the run: the output is what the graph says, checked dim by dim.
+// Squeeze and Unsqueeze by axes not known until run time: the output is what the graph says, checked dim by dim.
 Result<ReferenceRoutine> ViewByAxesInRun(ReferenceSite& site, bool inserts) {
   const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
   if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0)

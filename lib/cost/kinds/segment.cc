@@ -7,7 +7,7 @@
 namespace pt {
 namespace {
 
-// The least that a segment has, and so many more that what each takes stands out.
+// The least that a segment has, and this many more, so that what each takes stands out.
 constexpr uint32_t kFew = 2, kMany = 34;
 
 // The class on whose units' streams it is measured; invalid where the device records none, or has nothing but copy

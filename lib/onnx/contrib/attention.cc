@@ -125,7 +125,7 @@ Status NeedHeads(const Rewrite& r) {
 struct AttentionInputs {
   int mask, past, bias;  // bias: what is added to scores
 };
-constexpr int kNone = 1 << 20;  // no node has so many inputs
+constexpr int kNone = 1 << 20;  // more inputs than any node has
 constexpr int kInput = 0, kWeights = 1, kProjectionBias = 2;
 
 // The columns of queries, keys and values.

@@ -123,7 +123,7 @@ Result<std::vector<std::string>> Projections(Rewrite& r) {
   const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0);
   const auto width = r.dim(r.in(kQuery), 2), size = HeadSize(r);
   if (!size) {
-    // Split refuses what is no multiple.
+    // Split refuses what is not a multiple.
     const std::string in_a_head = r.Add("Div", {DimsOf(r, r.in(kQuery), 2, 3), r.AddInts({heads + 2 * groups})});
     const std::string sizes = r.Add("Mul", {in_a_head, r.AddInts({heads, groups, groups})});
     return r.AddMany("Split", {r.in(kQuery), sizes}, 3, {IntAttribute("axis", -1)});

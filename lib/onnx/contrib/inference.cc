@@ -21,7 +21,7 @@ InferenceDim Broadcast(const InferenceDim& a, const InferenceDim& b) {
   return a.has_dim_param() && a.dim_param() == b.dim_param() ? a : InferenceDim();
 }
 
-// The dims of both but for the last `without`.
+// The dims of both except for the last `without`.
 void AddBroadcast(const Shape& a, const Shape& b, int without, Shape& to) {
   const int rank = std::max(a.dim_size(), b.dim_size());
   for (int i = 0; i < rank - without; ++i) {

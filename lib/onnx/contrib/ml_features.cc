@@ -86,7 +86,7 @@ Status Imputer(Rewrite& r) {
   return {};
 }
 
-// Each input as so many columns as its entry says: cut off, or filled with zeros.
+// Each input as as many columns as its entry says: cut off, or filled with zeros.
 Status FeatureVectorizer(Rewrite& r) {
   const std::vector<int64_t> sizes = r.Ints("inputdimensions");
   if (!sizes.empty() && static_cast<int>(sizes.size()) != r.inputs()) {

@@ -10,7 +10,7 @@
 namespace pt {
 namespace {
 
-// So many choices are scheduled anew for each group, at most: see WindowScheduler::spent.
+// At most this many choices are scheduled anew for each group: see WindowScheduler::spent.
 constexpr uint64_t kSpending = 5000;
 
 class Correction {

@@ -15,7 +15,7 @@
 namespace pt {
 namespace {
 
-// The correction schedules so many choices, at most.
+// The correction schedules at most this many choices.
 constexpr size_t kMostChoices = 1'000'000;
 
 class Duet {

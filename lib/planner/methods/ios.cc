@@ -5,7 +5,7 @@
 // before finds the stages whose times add up to the least; parts have few groups and stages few parts.
 //
 // Blocks lie between series cuts, and longer ones are cut into pieces. Blocks that are equal in structure and times are
-// solved once. The stages give streams and order only: nothing waits at their ends but for its own inputs.
+// solved once. The stages give streams and order only: at their ends, nothing waits for more than its own inputs.
 #include <algorithm>
 #include <map>
 #include <set>

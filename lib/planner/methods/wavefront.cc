@@ -1,5 +1,5 @@
 // wavefront: Opara (Chen et al. 2023): operators of one device go to streams by their data, and are launched wave by
-// wave. A group goes on in the stream of the first maker that nobody has followed yet, else it opens a new one; what
+// wave. A group goes on in the stream of the first maker that no group has followed yet, else it opens a new one; what
 // waits for nothing but launched groups makes a wave, launched with the least demand for the device first, so that
 // small kernels fill it before large ones take it, and by turns one that memory bounds and one that arithmetic does,
 // which want different parts of it. Not in the paper: a branch that is over sooner than one stream has waited for

@@ -6,7 +6,7 @@
 namespace pt {
 namespace {
 
-// A change over more positions than this is no small one.
+// A change over more positions than this is not a small one.
 constexpr uint32_t kLongest = 4096;
 
 }  // namespace

@@ -120,7 +120,7 @@ class Search {
     space_.deadline().AllowGivingUp();
   }
 
-  // Any plan, at once, for when time is over before a start is found: the best single stream but for one state.
+  // Any plan, at once, for when time is over before a start is found: the best single stream, one state aside.
   void AddFallback() {
     SerialRules rules;
     rules.beam = 1;
@@ -165,7 +165,7 @@ class Search {
     return {};
   }
 
-  // When time is over: there is a plan, or nobody waits for one.
+  // When time is over: there is a plan, or none is waited for.
   bool NeedsNoMoreStarts() const { return !starts_.empty() || !fallback_.empty() || space_.deadline().IsInterrupted(); }
 
   // Who watches the whole search hears of its best, not of what stretches take.
@@ -367,7 +367,7 @@ class Search {
 
   // Downhill; where that ends, from near the best. Until so much of the effort is spent.
   void Improve(double until) {
-    // So many moves without a gain end the way down.
+    // This many moves without a gain end the way down.
     const uint64_t size = now_.solution().size(), patience = std::min<uint64_t>(2000, 10 * size) + 5 * size;
     uint64_t since = 0;
     while (Spent() < until && !IsOver()) {
@@ -388,7 +388,7 @@ class Search {
   }
 
   // Where no start keeps the limits: changes around what lies above them, whatever time they cost, until the plan
-  // fits. Many in a row without a gain allow one that is no nearer.
+  // fits. Many in a row without a gain allow one that is not nearer.
   void Repair() {
     constexpr uint64_t kPatience = 64;
     (void)OverrunOf(best_.solution);

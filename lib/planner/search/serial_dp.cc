@@ -153,7 +153,7 @@ class SerialSolver {
     }
   }
 
-  // The group runs when its last node's turn comes, so nobody may need its results before.
+  // The group runs when its last node's turn comes, so no group may need its results before.
   bool FitsOrder(const Group& group, uint32_t last) const {
     for (ValueId out : group.out) {
       for (NodeId consumer : space_.value(out).consumers) {
@@ -382,7 +382,7 @@ Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) {
   for (const Option& option : space.options()) problem.allowed.push_back(!rules.allowed || rules.allowed(option));
   if (std::optional<Result<Solution>> known = space.serial_memo().Find(problem)) return std::move(*known);
   Result<Solution> solution = SerialSolver(space, problem).Run();
-  // What time cut short is no answer to the problem.
+  // What time cut short does not answer the problem.
   if (!space.deadline().IsOver()) space.serial_memo().Add(std::move(problem), solution);
   return solution;
 }

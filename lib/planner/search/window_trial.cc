@@ -52,7 +52,7 @@ bool WindowScheduler::EmitNext() {
   return Repeat(now < WindowEnd() ? now : OldPosition(now), now);
 }
 
-// The steps at an old position once more: the same but for their times, and for the units of moves that have several
+// The steps at an old position once more: the same except for their times, and for the units of moves that have several
 // ways to go. False when something is read before it is made.
 bool WindowScheduler::Repeat(uint32_t old, uint32_t now) {
   first_step_.push_back(static_cast<uint32_t>(steps_.size()));

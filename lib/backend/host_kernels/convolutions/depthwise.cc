@@ -20,7 +20,7 @@ struct Depthwise {
   Convolution shapes;
   DepthwiseRow<T> row;               // what all rows share
   std::vector<float> weights, bias;  // in blocks of channels
-  // Rows of so many channels are computed one after another, while those they share lie in the inner cache.
+  // Rows of this many channels are computed one after another, while those they share lie in the inner cache.
   // Images of few rows are divided among cores by channels as well.
   int64_t rows_together = 0, channels_together = 0, channel_parts = 1;
 

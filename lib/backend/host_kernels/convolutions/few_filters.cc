@@ -14,7 +14,7 @@ namespace {
 // arithmetic for each place that is loaded keeps such kernels busy.
 constexpr int64_t kMostFilters = 12, kFewChannels = 1, kMostFiltersOfFewChannels = 64;
 constexpr int64_t kMostPlanes = 1 << 18;  // floats of padded planes, a megabyte
-constexpr int64_t kGoodPlanes = 1 << 16;  // so many stay in the caches with what else is needed
+constexpr int64_t kGoodPlanes = 1 << 16;  // this many stay in the caches with what else is needed
 constexpr int64_t kMostColumnsAtOnce = 1024;
 
 // Filters that are computed together.
@@ -24,7 +24,7 @@ struct Block {
 };
 
 // Parts of the result, some rows and columns of an image, are computed one by one: what they see of the input is copied
-// into padded planes first. Where windows move by several columns at a time, a plane's row has so many phases, one
+// into padded planes first. Where windows move by several columns at a time, a plane's row has as many phases, one
 // after another, of the columns that leave the same remainder: what a kernel column sees then lies together.
 struct FewFilters {
   PlaneRows rows;

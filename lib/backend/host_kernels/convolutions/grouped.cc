@@ -105,7 +105,7 @@ class GroupedWorker {
     for (; ahead_ < end; ahead_ += kLine) __builtin_prefetch(weights + ahead_, 0, kIntoOuterCache);
   }
 
-  // What the next row of the results needs besides. Processors see for themselves that it will be needed where a
+  // What the next row of the results also needs. Processors see for themselves that it will be needed where a
   // block's pixels lie side by side.
   void FetchRows(int64_t at) const {
     constexpr int kIntoInnerCache = 3;

@@ -124,7 +124,7 @@ void RowInTiles(const GroupedRow& call) {
   }
 }
 
-// How long a row takes in tiles of so many pixels. Sums of a pixel wait for each other, so few take as long as eight.
+// How long a row takes in tiles of this many pixels. Sums of a pixel wait for each other, so few take as long as eight.
 int64_t TimeIn(int64_t tile, int64_t pixels) { return (pixels + tile - 1) / tile * std::max<int64_t>(tile, 8); }
 
 template <int64_t K, int64_t S, class Source>

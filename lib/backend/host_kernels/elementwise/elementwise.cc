@@ -66,7 +66,7 @@ class Emitter {
     Operation operation;
     std::copy(in.begin(), in.end(), operation.in.begin());
     operation.inputs = static_cast<uint32_t>(in.size());
-    for (size_t k = in.size(); k < operation.in.size(); ++k) operation.in[k] = *in.begin();  // read by nobody
+    for (size_t k = in.size(); k < operation.in.size(); ++k) operation.in[k] = *in.begin();  // never read
     const DataType from = type(*(in.end() - 1));
     if (shortened_ && MagnifiesRounding(function, to)) return site_.Unsupported("its inputs must not be rounded");
     operation.function = FindTileFunction(function, from, to);

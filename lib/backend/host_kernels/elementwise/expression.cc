@@ -95,7 +95,7 @@ struct Program {
   uint64_t part_bytes() const { return slot_bytes * slot_count; }
 };
 
-// Slots are used again once nobody reads their register any more.
+// Slots are used again once nothing reads their register any more.
 void PlaceRegisters(Program& program) {
   const Expression& e = program.expression;
   std::vector<uint32_t> free;

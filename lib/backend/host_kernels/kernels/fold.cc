@@ -97,7 +97,7 @@ class Folder {
   using D = hn::ScalableTag<Sum>;
   using HalfD = hn::Rebind<float, D>;
   using V = hn::Vec<D>;
-  // So many sums at a time hide what one addition takes.
+  // This many sums at a time hide what one addition takes.
   static constexpr size_t kAtOnce = 4;
 
  public:

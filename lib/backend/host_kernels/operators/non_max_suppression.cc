@@ -157,7 +157,7 @@ class NonMaxSuppression final : public DataSized {
     return a.score != b.score ? a.score < b.score : a.box > b.box;
   }
 
-  // Class i of all batch entries' together. A score that is no number is never selected.
+  // Class i of all batch entries' together. A score that is not a number is never selected.
   void Select(const Suppression& s, const float* scores, int64_t i, Part& part) const {
     part.ranked.clear();
     part.kept.Clear();

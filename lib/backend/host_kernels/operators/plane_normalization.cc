@@ -67,7 +67,7 @@ void RunPlanes(const Planes& p, const HostCall& run) {
 // ---- channels side by side
 
 constexpr int64_t kMostShares = 16;       // of an image: fixed, so that sums do not depend on the number of cores
-constexpr int64_t kShareElements = 8192;  // fewer are no share of their own
+constexpr int64_t kShareElements = 8192;  // fewer are not a share of their own
 constexpr int64_t kPixelsTogether = 64;   // they stay in the cache from vector to vector of channels
 
 // Channels are in stripes, each with channels side by side.

@@ -16,7 +16,7 @@
 namespace pt::host {
 namespace {
 
-constexpr int64_t kWide = 16;      // elements that lie together: from so many on they are rows of their own
+constexpr int64_t kWide = 16;      // elements that lie together: from this many on they are rows of their own
 constexpr int64_t kBlock = 256;    // sums before they become integers
 constexpr int64_t kPartsEach = 4;  // shares of a core
 constexpr size_t kNoDim = ~size_t{0};

@@ -14,7 +14,7 @@ namespace pt::host {
 namespace {
 
 constexpr int64_t kOutside = -1;    // the extrapolation value instead
-constexpr int64_t kWideBytes = 64;  // that lie together: from so many on they are copied as a whole
+constexpr int64_t kWideBytes = 64;  // that lie together: from this many on they are copied as a whole
 
 // Output index o reads the element at offset from[o].
 struct MovedDim {

@@ -89,7 +89,7 @@ std::vector<CopyDim> DataDims(const HostSite& site) {
   return dims;
 }
 
-// Nothing where the indices are known only in the run, walk no box, or name an element twice.
+// Nothing where the indices are not known until run time, walk no box, or name an element twice.
 std::optional<std::vector<Box>> AsBoxes(const HostSite& site, const Scattering& s) {
   if (!site.is_constant(1)) return std::nullopt;
   std::vector<Box> boxes = {{0, 0, 0, 0, DataDims(site)}};

@@ -88,7 +88,7 @@ class Decoder {
 #define PT_ALWAYS_INLINE __attribute__((always_inline))
 
 // f(word, i, k) for elements begin to end of the depth, which begin a block: element i of each column's word, where i
-// is a constant but for a last word that is not full.
+// is a constant except for a last word that is not full.
 template <int kBits, typename F>
 HWY_INLINE void ForElements(int64_t begin, int64_t end, const F& f) {
   constexpr int kPerWord = 32 / kBits;

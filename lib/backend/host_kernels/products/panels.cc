@@ -65,7 +65,7 @@ struct Corner {
   const float* row_scales;
   const float* residual;
   int64_t columns;
-  // What the tile brings into the cache for those behind it: from here on, so many elements for each step of depth.
+  // What the tile brings into the cache for those behind it: from here on, this many elements for each step of depth.
   const float* ahead = nullptr;
   int64_t ahead_step = 0;
 };

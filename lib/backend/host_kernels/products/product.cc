@@ -32,7 +32,7 @@ struct PackedProduct {
   BlockMatrix blocks;  // of a few bits an element, once packed
 };
 
-// Some columns of one product, whole panels but for the last.
+// Some columns of one product, whole panels except for the last.
 struct Chunk {
   size_t product = 0;
   int64_t first = 0, columns = 0;
