@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "partitiontuner/support/median_interval.h"
+#include "partitiontuner/support/quantile_interval.h"
 
 namespace pt {
 namespace {

@@ -143,6 +143,51 @@ TEST_CASE("PtRun, AaComparesThePlanWithItself", "[cli]") {
   CHECK(RunTool("pt-run", {model, "--aa", "--verify", "reference"}).exit_code == 2);
 }
 
+TEST_CASE("PtRun, AssertsByTheInterval", "[cli]") {
+  const Workplace place;
+  const std::vector<std::string> run = {place.Branchy(), "--db", "none", "--threads", "1", "--iterations", "400"};
+  const auto with = [&](const std::vector<std::string>& more) { return RunTool("pt-run", Joined(run, more)); };
+  const CommandResult holds = with({"--assert", "p50<1h", "--assert", "p99.5 > 1ns"});
+  INFO(holds.out << holds.err);
+  CHECK(holds.exit_code == 0);
+  CHECK(holds.out.find(" assert p50<1h: holds: ") != std::string::npos);
+  const CommandResult fails = with({"--assert", "p50<1h", "--assert", "p50<=1ns"});
+  CHECK(fails.exit_code == 10);
+  CHECK(fails.out.find(" assert p50<=1ns: fails: ") != std::string::npos);
+  // 400 runs have no upper end of their 99.9th percentile.
+  const CommandResult few = with({"--assert", "p99.9<1h", "--format", "json"});
+  CHECK(few.exit_code == 10);
+  const Json json = *ParseJson(few.out, "output");
+  const Json& row = (*json.find("assertions")->as_array())[0];
+  CHECK(*row.find("verdict")->as_string() == "not shown");
+  CHECK(row.find("high") == nullptr);
+}
+
+TEST_CASE("PtRun, AssertsSpeedupsOfTheLastPlanOverTheFirst", "[cli]") {
+  const Workplace place;
+  const std::vector<std::string> on = {place.Branchy(), "--threads", "1", "--db", place.path() + "/assert.db"};
+  REQUIRE(RunTool("pt-profile", on).exit_code == 0);
+  const auto with = [&](const std::string& claim) {
+    return RunTool("pt-run", Joined(on, {"--compare", "single:cpu,random:1", "--duration", "0.5s", "--assert", claim}));
+  };
+  CHECK(with("speedup>0.001").exit_code == 0);
+  CHECK(with("speedup>=1000").exit_code == 10);
+  CHECK(with("p50<1h").exit_code == 0);
+}
+
+TEST_CASE("PtRun, RefusesAssertionsThatItCannotRead", "[cli]") {
+  const Workplace place;
+  const auto of = [&](const std::vector<std::string>& more) {
+    return RunTool("pt-run", Joined({place.Branchy(), "--db", "none"}, more));
+  };
+  for (const char* text : {"p99", "p99<", "p99<5", "q99<5ms", "p0<5ms", "p100<5ms", "p<5ms", "speedup>1.05", ""}) {
+    INFO(text);
+    CHECK(of({"--assert", text}).exit_code == 2);
+  }
+  CHECK(of({"--compare", "single:cpu", "--assert", "speedup>x"}).exit_code == 2);
+  CHECK(of({"--aa", "--assert", "p50<1s"}).exit_code == 2);
+}
+
 // With nothing measured all is an estimate, and the command that measures has the flags of this call.
 TEST_CASE("PtRun, SaysHowMuchOfThePredictionIsEstimated", "[cli]") {
   const Workplace place;

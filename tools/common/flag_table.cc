@@ -24,7 +24,7 @@ constexpr const char* kExitCodes[][2] = {
     {"7", "plan or profile does not fit model, machine or version"},
     {"8", "verification mismatch"},
     {"9", "no feasible plan under the constraints"},
-    {"10", "--require-stable failed"},
+    {"10", "--assert or --require-stable failed"},
     {"11", "out of memory, or over a memory limit"},
     {"12", "run failed: deadline, device lost, kernel error"},
     {"130, 143", "interrupted; finished samples are saved"},

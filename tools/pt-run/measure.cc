@@ -9,6 +9,7 @@
 #include "partitiontuner/onnx/tensor_proto.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
+#include "tools/pt-run/assertions.h"
 #include "tools/pt-run/page.h"
 #include "tools/pt-run/residuals.h"
 #include "tools/pt-run/run_flags.h"
@@ -313,11 +314,12 @@ void AddRequests(const Latency& latency, uint32_t requests, Json& json) {
 }
 
 // Of runs that decide there is no prediction and no trace.
-Result<int> MeasuredDispatch(const RunFlags& flags, const MeasuredPlan& runner, uint32_t requests) {
+Result<int> MeasuredDispatch(const RunFlags& flags, const MeasuredPlan& runner, uint32_t requests,
+                             std::span<const JudgedAssertion> judged) {
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable({&runner, 1}, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + RequestsLine(runner, requests)));
-    return 0;
+    PT_CHECK_OK(WriteOut(table + RequestsLine(runner, requests) + AssertionLines(judged)));
+    return ExitCodeOf(judged);
   }
   const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
@@ -329,8 +331,19 @@ Result<int> MeasuredDispatch(const RunFlags& flags, const MeasuredPlan& runner, 
   json.Set("tasks", static_cast<int64_t>(runner.tasks));
   json.Set("decision_ns", DecisionNs(runner));
   json.Set("simulated", runner.simulated);
+  AddAssertions(judged, json);
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
-  return 0;
+  return ExitCodeOf(judged);
+}
+
+// What a plan's runs took, as JSON.
+Json LatencyRow(const MeasuredPlan& runner) {
+  const Latency latency = LatencyOf(runner.times_ns);
+  Json row = Json::MakeObject();
+  row.Set("plan", runner.name);
+  row.Set("latency_ns", LatencyJson(latency));
+  row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+  return row;
 }
 
 // The times alone: of runs that were interrupted.
@@ -341,14 +354,7 @@ Result<int> ReportSoFar(const std::vector<MeasuredPlan>& runners, const RunFlags
     return 0;
   }
   Json rows = Json::MakeArray();
-  for (const MeasuredPlan& runner : runners) {
-    const Latency latency = LatencyOf(runner.times_ns);
-    Json row = Json::MakeObject();
-    row.Set("plan", runner.name);
-    row.Set("latency_ns", LatencyJson(latency));
-    row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
-    rows.Push(std::move(row));
-  }
+  for (const MeasuredPlan& runner : runners) rows.Push(LatencyRow(runner));
   Json json = Json::MakeObject();
   json.Set("model", flags.common.model);
   json.Set("interrupted", true);
@@ -365,6 +371,7 @@ int FinishMeasuring(const Result<int>& result, const Console& console, const Int
 
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
+  PT_ASSIGN(const std::vector<Assertion> assertions, AssertionsFrom(flags.assertions, false));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<MeasuredPlan> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
@@ -376,7 +383,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   NoteUnsteadyPace(runners, console);
   MeasuredPlan& runner = runners[0];
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner, flags.save_outputs));
-  if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
+  const std::vector<JudgedAssertion> judged = Judge(assertions, runners);
+  if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests, judged);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
   const std::optional<Pace> pace = PaceOf(runner.plan, before, after);
   const Result<std::vector<Trace>> traced = TraceRuns(runner, flags.residuals || !flags.html.empty() ? 31 : 5, cancel);
@@ -395,8 +403,9 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
     PT_CHECK_OK(WriteOut(table + AloneLine(runner) + SharesLine(shares) +
                          RequestsLine(runner, setup.model->rewrites.requests) + SegmentsLine(runner) +
-                         PaceLine(runner, pace) + (residuals ? ResidualText(runner, *residuals) : "")));
-    return 0;
+                         PaceLine(runner, pace) + (residuals ? ResidualText(runner, *residuals) : "") +
+                         AssertionLines(judged)));
+    return ExitCodeOf(judged);
   }
   const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
@@ -424,12 +433,14 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("shares", SharesJson(shares));
   AddSegments(runner, json);
   if (residuals) json.Set("residuals", ResidualJson(runner, *residuals));
+  AddAssertions(judged, json);
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
-  return 0;
+  return ExitCodeOf(judged);
 }
 
 Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
+  PT_ASSIGN(const std::vector<Assertion> assertions, AssertionsFrom(flags.assertions, true));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<MeasuredPlan> runners;
   PT_ASSIGN(PlanSource source, flags.plan_source(setup.engine->machine().platform()));
@@ -453,18 +464,16 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   PT_CHECK_OK(MeasureAll(runners, length, console, cancel));
   if (cancel.cancelled()) return ReportSoFar(runners, flags);
   NoteUnsteadyPace(runners, console);
+  const std::vector<JudgedAssertion> judged = Judge(assertions, runners);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + (flags.same ? FloorLine(SpeedupOver(runners[0], runners[1])) : "")));
-    return 0;
+    PT_CHECK_OK(
+        WriteOut(table + (flags.same ? FloorLine(SpeedupOver(runners[0], runners[1])) : "") + AssertionLines(judged)));
+    return ExitCodeOf(judged);
   }
   Json rows = Json::MakeArray();
   for (const MeasuredPlan& runner : runners) {
-    const Latency latency = LatencyOf(runner.times_ns);
-    Json row = Json::MakeObject();
-    row.Set("plan", runner.name);
-    row.Set("latency_ns", LatencyJson(latency));
-    row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+    Json row = LatencyRow(runner);
     if (runner.tasks > 0) {
       row.Set("tasks", static_cast<int64_t>(runner.tasks));
       row.Set("decision_ns", DecisionNs(runner));
@@ -479,8 +488,9 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   Json json = Json::MakeObject();
   json.Set("model", flags.common.model);
   json.Set("compared", std::move(rows));
+  AddAssertions(judged, json);
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
-  return 0;
+  return ExitCodeOf(judged);
 }
 
 }  // namespace

@@ -149,6 +149,14 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--html", flags.html, "write plan and runs as a page: predicted above measured\n(one file)")
       ->option_text("FILE.html")
       ->group("Run");
+  app.add_option(
+         "--assert", flags.assertions,
+         "exit 10 unless the runs show it at 95 %: a percentile,\nor with --compare the speedup of the last plan, "
+         "as in speedup>=1.05 (repeatable)")
+      ->option_text("'p99<5ms'")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Run");
   app.add_flag("--residuals", flags.residuals,
                "what makes the run slower or faster than predicted\n(and in which steps)")
       ->group("Run");
@@ -208,6 +216,7 @@ std::vector<FlagRule> Rules() {
        .excludes = {"--dispatch", "--shape-set", "--aa", "--compare", "--concurrency", "--verify", "--suite"},
        .why = "it shows runs of one plan"},
       {.flag = "--residuals", .excludes = {"--compare", "--verify", "--suite", "--concurrency"}},
+      {.flag = "--assert", .excludes = {"--shape-set", "--aa", "--concurrency", "--verify", "--suite"}},
       {.flag = "--precision auto", .excludes = {"--suite"}, .why = "it needs plans that pt-plan makes"},
       {.flag = "--duration", .excludes = {"--iterations"}},
   };

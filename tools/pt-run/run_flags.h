@@ -30,6 +30,7 @@ struct RunFlags {
                                        denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;       // OUT=IN
   std::vector<std::string> shape_sets;  // batch=1,x=1x16
+  std::vector<std::string> assertions;  // p99<5ms
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;                          // callers at once; 0 = not asked for
   uint32_t sessions = 8;                             // kept by --shape-set

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partitiontuner/support/median_interval.h"
+#include "partitiontuner/support/quantile_interval.h"
 #include "tools/common/text.h"
 #include "tools/report/table.h"
 

@@ -1,0 +1,163 @@
+#include "tools/pt-run/assertions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "partitiontuner/support/quantile_interval.h"
+#include "tools/common/text.h"
+#include "tools/pt-run/speedup.h"
+#include "tools/report/table.h"
+
+namespace pt::tools {
+namespace {
+
+constexpr std::string_view kSpeedup = "speedup";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Error BadAssertion(const std::string& text, const std::string& why) {
+  return MakeError(ErrorCode::kUsage, "usage.value", "--assert " + text + ": " + why,
+                   "--assert 'p99<5ms' or, with --compare, --assert 'speedup>=1.05'");
+}
+
+struct Comparing {
+  std::string_view sign;
+  bool is_below, takes_bound;
+};
+constexpr std::array kComparing = {Comparing{"<=", true, true}, Comparing{">=", false, true},
+                                   Comparing{"<", true, false}, Comparing{">", false, false}};
+
+// What stands before and behind the sign, without spaces; the sign goes to the assertion.
+Result<std::pair<std::string, std::string>> Sides(const std::string& text, Assertion& assertion) {
+  std::string dense = text;
+  std::erase(dense, ' ');
+  for (const Comparing& row : kComparing) {
+    const size_t at = dense.find(row.sign);
+    if (at == std::string::npos) continue;
+    assertion.is_below = row.is_below;
+    assertion.takes_bound = row.takes_bound;
+    return std::pair(dense.substr(0, at), dense.substr(at + row.sign.size()));
+  }
+  return BadAssertion(text, "there is no <, <=, > or >=");
+}
+
+Result<Assertion> AssertionFrom(const std::string& text, bool compares) {
+  Assertion assertion;
+  assertion.text = text;
+  PT_ASSIGN(const auto sides, Sides(text, assertion));
+  const auto& [name, bound] = sides;
+  assertion.of_speedup = name == kSpeedup;
+  if (assertion.of_speedup) {
+    if (!compares) return BadAssertion(text, "there is a speedup with --compare only");
+    PT_ASSIGN(assertion.bound, ParseNumber(bound, "--assert"));
+    return assertion;
+  }
+  if (!name.starts_with('p')) return BadAssertion(text, "\"" + name + "\" is not a percentile or \"speedup\"");
+  PT_ASSIGN(assertion.percent, ParseNumber(name.substr(1), "--assert"));
+  if (assertion.percent <= 0 || assertion.percent >= 100)
+    return BadAssertion(text, "a percentile lies between p0 and p100");
+  PT_ASSIGN(const std::chrono::nanoseconds time, ParseDuration(bound, "--assert"));
+  assertion.bound = static_cast<double>(time.count());
+  return assertion;
+}
+
+void JudgeLatency(const MeasuredPlan& runner, JudgedAssertion& judged) {
+  const std::vector<int64_t> sorted = LatencyOf(runner.times_ns).sorted;
+  const QuantileRanks ranks = QuantileInterval(sorted.size(), judged.assertion.percent / 100);
+  judged.value = static_cast<double>(PercentileOf(sorted, judged.assertion.percent));
+  judged.low = ranks.low == 0 ? 0 : static_cast<double>(sorted[ranks.low - 1]);
+  judged.high = ranks.high > sorted.size() ? kInfinity : static_cast<double>(sorted[ranks.high - 1]);
+}
+
+void JudgeSpeedup(std::span<const MeasuredPlan> runners, JudgedAssertion& judged) {
+  const Speedup speedup = SpeedupOver(runners.front(), runners.back());
+  judged.value = speedup.median;
+  judged.low = speedup.has_interval() ? speedup.low : 0;
+  judged.high = speedup.has_interval() ? speedup.high : kInfinity;
+}
+
+AssertionVerdict VerdictOf(const JudgedAssertion& judged) {
+  const Assertion& a = judged.assertion;
+  const auto holds_at = [&](double value) {
+    if (value == a.bound) return a.takes_bound;
+    return a.is_below ? value < a.bound : value > a.bound;
+  };
+  const bool low = holds_at(judged.low), high = holds_at(judged.high);
+  if (low != high) return AssertionVerdict::kNotShown;
+  return low ? AssertionVerdict::kHolds : AssertionVerdict::kFails;
+}
+
+std::string_view NameOf(AssertionVerdict verdict) {
+  switch (verdict) {
+    case AssertionVerdict::kHolds:
+      return "holds";
+    case AssertionVerdict::kFails:
+      return "fails";
+    case AssertionVerdict::kNotShown:
+      break;
+  }
+  return "not shown";
+}
+
+std::string NumberText(const JudgedAssertion& judged, double number) {
+  if (judged.assertion.of_speedup) return Fixed(number, 3);
+  return ShortTime(static_cast<int64_t>(number));
+}
+
+}  // namespace
+
+Result<std::vector<Assertion>> AssertionsFrom(std::span<const std::string> texts, bool compares) {
+  std::vector<Assertion> assertions;
+  for (const std::string& text : texts) {
+    PT_ASSIGN(Assertion assertion, AssertionFrom(text, compares));
+    assertions.push_back(std::move(assertion));
+  }
+  return assertions;
+}
+
+std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, std::span<const MeasuredPlan> runners) {
+  std::vector<JudgedAssertion> all;
+  for (const Assertion& assertion : assertions) {
+    JudgedAssertion judged{assertion};
+    if (assertion.of_speedup) {
+      JudgeSpeedup(runners, judged);
+    } else {
+      JudgeLatency(runners.back(), judged);
+    }
+    judged.verdict = VerdictOf(judged);
+    all.push_back(std::move(judged));
+  }
+  return all;
+}
+
+std::string AssertionLines(std::span<const JudgedAssertion> judged) {
+  std::string lines;
+  for (const JudgedAssertion& j : judged) {
+    lines += " assert " + j.assertion.text + ": " + std::string(NameOf(j.verdict)) + ": " + NumberText(j, j.value) +
+             ", at 95 % from " + NumberText(j, j.low) + (std::isinf(j.high) ? " on" : " to " + NumberText(j, j.high));
+    if (j.verdict == AssertionVerdict::kNotShown) lines += "; more runs tell (--duration)";
+    lines += "\n";
+  }
+  return lines;
+}
+
+void AddAssertions(std::span<const JudgedAssertion> judged, Json& json) {
+  if (judged.empty()) return;
+  Json rows = Json::MakeArray();
+  for (const JudgedAssertion& j : judged) {
+    Json row = Json::MakeObject();
+    row.Set("assert", j.assertion.text).Set("verdict", std::string(NameOf(j.verdict)));
+    row.Set("value", j.value).Set("low", j.low);
+    if (!std::isinf(j.high)) row.Set("high", j.high);
+    rows.Push(std::move(row));
+  }
+  json.Set("assertions", std::move(rows));
+}
+
+int ExitCodeOf(std::span<const JudgedAssertion> judged) {
+  const auto holds = [](const JudgedAssertion& j) { return j.verdict == AssertionVerdict::kHolds; };
+  return std::ranges::all_of(judged, holds) ? 0 : static_cast<int>(ErrorCode::kAssertionFailed);
+}
+
+}  // namespace pt::tools
