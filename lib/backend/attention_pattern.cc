@@ -20,9 +20,10 @@ class Finder {
   std::optional<AttentionPattern> Find() {
     const Node& softmax = graph_.node(softmax_);
     if (!IsOp(softmax, "Softmax")) return std::nullopt;
-    const ValueId weights = softmax.outputs[0];
+    const size_t rank = graph_.value(softmax.outputs[0]).type.dims.size();
+    if (!IsSoftmaxOfLastDim(softmax, graph_.opset(), rank)) return std::nullopt;
+    const ValueId weights = TakeWeights(softmax.outputs[0]);
     const NodeId second = OnlyReader(graph_, weights);
-    if (!IsSoftmaxOfLastDim(softmax, graph_.opset(), graph_.value(weights).type.dims.size())) return std::nullopt;
     if (!second.valid() || !IsProduct(second)) return std::nullopt;
     if (graph_.node(second).inputs[0] != weights || graph_.node(second).inputs[1] == weights) return std::nullopt;
     const NodeId first = FindScores(softmax.inputs[0], static_cast<int>(kMostAttentionMasks));
@@ -68,16 +69,59 @@ class Finder {
     return fits ? std::optional(scale) : std::nullopt;
   }
 
-  // The product that makes the scores, with what lies between it and `scores` taken: scales, then masks.
+  bool IsZero(ValueId value) const {
+    const auto& constant = graph_.value(value).constant;
+    return constant && constant->type() == DataType::kFloat32 && constant->element_count() == 1 &&
+           constant->values<float>()[0] == 0;
+  }
+
+  // What the second product reads: the weights, or Where(IsNaN(weights), 0, weights), whose nodes are taken.
+  ValueId TakeWeights(ValueId weights) {
+    const Value& made = graph_.value(weights);
+    if (made.uses.size() != 2 || made.is_graph_output) return weights;
+    for (const size_t test : {size_t{0}, size_t{1}}) {
+      const NodeId is_nan = made.uses[test].node, where = made.uses[1 - test].node;
+      if (!IsOp(graph_.node(is_nan), "IsNaN") || !IsOp(graph_.node(where), "Where")) continue;
+      const Node& chosen = graph_.node(where);
+      const ValueId condition = graph_.node(is_nan).outputs[0];
+      if (chosen.inputs[0] != condition || chosen.inputs[2] != weights || !IsZero(chosen.inputs[1])) continue;
+      if (OnlyReader(graph_, condition) != where || !SameDims(chosen.outputs[0], weights)) continue;
+      pattern_.nan_is_zero = true;
+      Take(is_nan);
+      Take(where);
+      return chosen.outputs[0];
+    }
+    return weights;
+  }
+
+  // Of c · tanh(x), which `scores` is, the x; both nodes are taken. Invalid for everything else.
+  ValueId TakeSoftcap(ValueId scores) {
+    const NodeId mul = OwnProducer(scores);
+    if (pattern_.scale != 1 || pattern_.softcap != 0 || !mul.valid() || !IsOp(graph_.node(mul), "Mul")) return {};
+    const Node& node = graph_.node(mul);
+    for (const size_t input : {size_t{0}, size_t{1}}) {
+      const NodeId tanh = OwnProducer(node.inputs[input]);
+      if (!tanh.valid() || !IsOp(graph_.node(tanh), "Tanh") || !SameDims(node.inputs[input], scores)) continue;
+      const auto cap = ScaleBy(node, input);
+      if (!cap || *cap <= 0) return {};
+      pattern_.softcap = pattern_.scale = *cap;
+      Take(mul);
+      Take(tanh);
+      return graph_.node(tanh).inputs[0];
+    }
+    return {};
+  }
+
+  // The product that makes the scores, with what lies between it and `scores` taken: scales, a cap, then masks.
   NodeId FindScores(ValueId scores, int masks_left) {
     const NodeId producer = OwnProducer(scores);
     if (!producer.valid()) return producer;
     if (IsProduct(producer)) return producer;
+    if (const ValueId capped = TakeSoftcap(scores); capped.valid()) return FindScores(capped, 0);
     const Node& node = graph_.node(producer);
     for (size_t input = 0; input < node.inputs.size(); ++input) {
       if (!node.inputs[input].valid() || !SameDims(node.inputs[input], scores)) continue;
-      const double scale = pattern_.scale;
-      const size_t masks = pattern_.masks.size();
+      const AttentionPattern before = pattern_;
       const auto factor = ScaleBy(node, input);
       const auto mask = !factor && masks_left > 0 ? MaskOf(node, input) : std::nullopt;
       if (!factor && !mask) continue;
@@ -88,8 +132,7 @@ class Finder {
         Take(producer);
         return product;
       }
-      pattern_.scale = scale;
-      pattern_.masks.resize(masks);
+      pattern_ = before;
     }
     return NodeId();
   }

@@ -241,17 +241,21 @@ class PatternReader {
 
 bool IsOperator(const Node& node) { return node.domain.empty() && node.op == "Attention"; }
 
+// What these kernels know of such a pattern.
+bool IsTaken(const AttentionPattern& pattern) { return pattern.softcap == 0 && !pattern.nan_is_zero; }
+
 }  // namespace
 
 bool IsAttention(const Graph& graph, std::span<const NodeId> nodes) {
   if (nodes.size() == 1) return IsOperator(graph.node(nodes.front()));
-  return ReadAttention(graph, nodes).has_value();
+  const std::optional<AttentionPattern> pattern = ReadAttention(graph, nodes);
+  return pattern && IsTaken(*pattern);
 }
 
 Result<Attention> MakeAttention(const CudaSite& site) {
   if (IsOperator(site.node()) && site.nodes.size() == 1) return OperatorReader(site).Read();
   const std::optional<AttentionPattern> pattern = ReadAttention(site.graph, site.nodes);
-  if (!pattern) return site.Unsupported("its nodes are not an attention");
+  if (!pattern || !IsTaken(*pattern)) return site.Unsupported("its nodes are not an attention");
   return PatternReader(site, *pattern).Read();
 }
 

@@ -146,6 +146,70 @@ std::string Operator(const std::string& q, const std::string& k, const std::stri
          "y = Attention(q, k, v" + mask + ")" + attributes + "\noutput y\n";
 }
 
+// As Gemma has it: before the masks, with the scale before or within the quotient.
+TEST_CASE("HostAttention, ScoresThatAreCappedEqualTheReference", "[host]") {
+  const std::string numbers =
+      "const cap float32[] value 0.7\nconst other float32[] value 0.3\ninput m float32[5,6]\n"
+      "input n bool[2,1,1,6]\nconst o float32[] value -9\n";
+  const auto capped = [&](const std::string& scores, const std::string& masks) {
+    return Plain(numbers, scores + "b = Tanh(a)\nc = Mul(b, cap)\n" + masks);
+  };
+  for (const char* scores : {"a = Div(s, cap)\n", "a = Mul(other, s)\n", "e = Div(s, other)\na = Div(e, cap)\n"}) {
+    for (const char* masks : {"t = Add(c, m)\n", "t = Add(m, c)\n", "d = Add(c, m)\nt = Where(n, d, o)\n"}) {
+      CheckText(capped(scores, masks));
+    }
+  }
+  CheckText(Plain(numbers, "a = Div(s, cap)\nb = Tanh(a)\nt = Mul(cap, b)\n"));
+  // Several tiles of keys.
+  CheckText(
+      "input q float32[1,3,4]\ninput k float32[1,4,2300]\ninput v float32[1,2300,5]\nconst c float32[] value 2\n"
+      "s = MatMul(q, k)\na = Div(s, c)\nb = Tanh(a)\nt = Mul(b, c)\np = Softmax(t) axis=-1\ny = MatMul(p, v)\n"
+      "output y\n");
+  // Scaled behind the cap, and capped twice or by less than nothing.
+  const std::string twice = "a = Div(s, cap)\nb = Tanh(a)\nc = Mul(b, cap)\n";
+  CHECK(CountCandidates(Plain(numbers, twice + "d = Mul(c, other)\nt = Add(d, m)\n")) == 0);
+  CHECK(CountCandidates(Plain(numbers, twice + "d = Tanh(c)\ne = Mul(d, other)\nt = Add(e, m)\n")) == 0);
+  CHECK(CountCandidates(Plain("const cap float32[] value -2\n", "b = Tanh(s)\nt = Mul(b, cap)\n")) == 0);
+}
+
+// As torch exports a boolean mask that may hide all keys of a query.
+TEST_CASE("HostAttention, WeightsThatAreNotNumbersAreZerosWhereTheModelSaysSo", "[host]") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const int queries : {1, 3, 20}) {
+    for (const int keys : {1, 6, 40}) {
+      const std::string q = std::to_string(queries), k = std::to_string(keys);
+      const Graph graph = TypedText("input q float32[2," + q + ",4]\ninput k float32[2,4," + k +
+                                    "]\ninput v float32[2," + k + ",7]\ninput m float32[2," + q + "," + k +
+                                    "]\nconst zero float32[1] zeros\ns = MatMul(q, k)\nt = Add(s, m)\n"
+                                    "p = Softmax(t) axis=-1\nn = IsNaN(p)\nw = Where(n, zero, p)\n"
+                                    "y = MatMul(w, v)\noutput y\n");
+      std::vector<Tensor> inputs = SeededInputs(graph);
+      std::vector<float> mask(static_cast<size_t>(2 * queries * keys), 0);
+      for (size_t i = 0; i < mask.size(); ++i) {
+        const size_t row = i / static_cast<size_t>(keys);
+        const bool last = i % static_cast<size_t>(keys) + 1 == static_cast<size_t>(keys);
+        if (row % 4 == 0) mask[i] = -kInfinity;
+        if (row % 4 == 1 && last) mask[i] = kNan;
+        if (row % 4 == 2 && last) mask[i] = kInfinity;
+      }
+      inputs[3] = Tensor::Float32({2, queries, keys}, mask);
+      CheckAgainstReference(graph, inputs);
+    }
+  }
+  // Ones instead of zeros, and the weights of another softmax.
+  const auto other = [](const std::string& where) {
+    return CountCandidates(
+        "input q float32[2,3,4]\ninput k float32[2,4,5]\ninput v float32[2,5,7]\n"
+        "const one float32[1] ones\nconst zero float32[1] zeros\ninput r float32[2,3,5]\n"
+        "s = MatMul(q, k)\np = Softmax(s) axis=-1\nn = IsNaN(p)\n" +
+        where + "y = MatMul(w, v)\noutput y\n");
+  };
+  CHECK(other("w = Where(n, zero, p)\n") > 0);
+  CHECK(other("w = Where(n, one, p)\n") == 0);
+  CHECK(other("w = Where(n, p, zero)\n") == 0);
+}
+
 TEST_CASE("HostAttention, TheOperatorEqualsTheReference", "[host]") {
   const std::string q4 = "[2,3,5,4]", k4 = "[2,3,6,4]", v4 = "[2,3,6,7]";
   CheckText(Operator(q4, k4, v4, "", ""));

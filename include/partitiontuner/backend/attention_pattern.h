@@ -1,4 +1,5 @@
-// The nodes that spell out attention around a Softmax, whatever library runs them: softmax(q · k · scale + masks) · v.
+// The nodes that spell out attention around a Softmax, whatever library runs them: softmax(q · k · scale + masks) · v,
+// maybe with scores that are capped before the masks, and with weights that are 0 where the Softmax has NaN.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,9 @@ struct AttentionPattern {
   std::vector<NodeId> nodes;  // ascending
   Matrices q, k, v, y;        // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
+  double softcap = 0;       // scores become softcap · tanh(score / softcap); 0: as they are
   std::vector<Mask> masks;  // in order; kMostAttentionMasks of them at most
+  bool nan_is_zero = false;
   // Neighbouring query heads that share keys and values. Where it is not 1, heads are dim 1 of the products' four dims
   // and of the values of k and v, which have that many times fewer.
   int64_t each = 1;

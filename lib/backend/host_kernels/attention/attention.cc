@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/elementwise/tiles.h"
 #include "lib/backend/host_kernels/kernels/bfloat16.h"
 #include "lib/backend/host_kernels/kernels/exponentials.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
@@ -40,13 +41,14 @@ struct Attention {
   std::vector<Mask> masks;
   float scale = 1, softcap = 0;
   int64_t offset = 0, left = -1, right = -1;
-  bool one_position = false, blind_is_zero = false;
+  bool one_position = false, blind_is_zero = false, nan_is_zero = false;
   bool short_y = false;  // the result is stored as bfloat16
   std::vector<AttentionCache> caches;
 
   PanelProducts<T> products;
   ThinProduct thin = nullptr;  // unless null: keys and values are read as they lie
   ScoresFunction exponentials = nullptr;
+  TileFunction tanh = nullptr;
   int64_t block = 0;   // rows of scores computed together
   int64_t blocks = 0;  // of one batch entry
   // Of each part of the work, in floats.
@@ -220,6 +222,7 @@ class AttentionWorker {
                     .row_stride = a.score_row,
                     .scale = a.scale,
                     .blind_is_zero = a.blind_is_zero,
+                    .nan_is_zero = a.nan_is_zero,
                     .inverses = inverses_};
     if (a.has_plain_mask()) {
       UsePlainMask(first, rows, call);
@@ -253,15 +256,23 @@ class AttentionWorker {
     for (int64_t r = 0; r < rows; ++r) {
       const std::span row(scores_ + r * a.score_row, static_cast<size_t>(a.k.columns));
       for (float& score : row) score *= a.scale;
-      if (a.softcap != 0) {
-        for (float& score : row) score = a.softcap * std::tanh(score / a.softcap);
-      }
+      if (a.softcap != 0) Cap(row);
       for (size_t m = 0; m < a.masks.size(); ++m) {
         const Matrix& at = a.masks[m].at;
         ApplyMask(a.masks[m], run_.in[at.operand], at_[kMask + m] + (first + r) * at.row_stride, row);
       }
       HideBeyondWindow(a.offset + (a.one_position ? 0 : first + r), row);
     }
+  }
+
+  void Cap(std::span<float> row) const {
+    const Attention<T>& a = attention_;
+    for (float& score : row) score /= a.softcap;
+    for (size_t begin = 0; begin < row.size(); begin += static_cast<size_t>(kTileElements)) {
+      float* const at = row.data() + begin;
+      a.tanh({.in = {at, at, at}, .out = at, .n = std::min(kTileElements, static_cast<int64_t>(row.size() - begin))});
+    }
+    for (float& score : row) score *= a.softcap;
   }
 
   // Of a query that stands at key `at`.
@@ -365,6 +376,7 @@ class AttentionMaker {
     if (!o.caches.empty() && !std::is_same_v<T, float>) return Refuse();
     for (const AttentionCache& cache : o.caches) PT_CHECK_OK(CheckCache(site_, cache));
     a.blind_is_zero = o.blind_is_zero;
+    a.nan_is_zero = o.nan_is_zero;
     return a;
   }
 
@@ -413,6 +425,7 @@ class AttentionMaker {
     a.products = FindPanelProducts<T>();
     if (IsThin(a)) a.thin = FindThinProduct();
     a.exponentials = FindExponentials();
+    a.tanh = FindTileFunction(Function::kTanh, DataType::kFloat32, DataType::kFloat32);
     const int64_t width = site_.width, keys = a.k.columns;
     // Long enough stretches for all cores: results do not depend on the block.
     const int64_t share = a.batches.count == 0 ? 0 : 2 * width / a.batches.count;

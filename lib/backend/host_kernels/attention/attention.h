@@ -35,6 +35,7 @@ struct AttentionOperands {
   bool one_position = false;  // all queries stand at key `offset`
   std::vector<AttentionCache> caches;
   bool blind_is_zero = false;  // a query that sees no key gives zeros, not NaN
+  bool nan_is_zero = false;    // a query whose weights are NaN gives zeros
 };
 
 // Neighbouring query heads, `each` of them, share keys and values: rows of one product where each is a single query.

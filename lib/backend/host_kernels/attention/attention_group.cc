@@ -42,6 +42,8 @@ Result<HostRoutine> MakeAttention(const HostSite& site, const AttentionPattern& 
   operands.v = read(pattern.v);
   operands.y = see(0, site.out[0], pattern.y.dims);
   operands.scale = pattern.scale;
+  operands.softcap = pattern.softcap;
+  operands.nan_is_zero = pattern.nan_is_zero;
   for (const AttentionPattern::Mask& mask : pattern.masks) {
     operands.masks.push_back({place_of(mask.value), mask.is_condition, mask.keep_where, mask.otherwise});
     if (pattern.each != 1) PT_CHECK_OK(SeeFourDims(site, operands.masks.back()));

@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "lib/backend/host/vector_math-inl.h"
@@ -83,7 +84,8 @@ HWY_INLINE void ExponentialsOf(const ScoresCall& call, float* y, const float* ma
     for (int64_t r = 0; r < R; ++r) totals[r] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sums[r])));
   }
   for (int64_t r = 0; r < R; ++r) {
-    const bool blind = call.blind_is_zero && hn::GetLane(most[r]) == kLeast;
+    const bool blind =
+        (call.blind_is_zero && hn::GetLane(most[r]) == kLeast) || (call.nan_is_zero && std::isnan(totals[r]));
     inverses[r] = blind ? 0.0F : static_cast<float>(1 / totals[r]);
     if (blind) std::fill_n(y + r * call.row_stride, call.n, 0.0F);
   }

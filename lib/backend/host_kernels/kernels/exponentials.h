@@ -15,6 +15,7 @@ struct ScoresCall {
   int64_t mask_row_stride = 0;
   bool one_mask = false;       // the same for all of a row
   bool blind_is_zero = false;  // a row of nothing but the least numbers gives zeros, not NaN
+  bool nan_is_zero = false;    // a row that the softmax makes NaN gives zeros
   float* inverses = nullptr;   // of each row: 1 / sum
 };
 
