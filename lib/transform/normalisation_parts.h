@@ -11,6 +11,9 @@
 
 namespace pt {
 
+// The operator set whose GroupNormalization has a scale and a bias of each channel.
+inline constexpr int64_t kGroupNormalizationSince = 21;
+
 // The number that a constant of one float32 element holds.
 std::optional<float> ScalarOf(const Graph& graph, ValueId value);
 // The operand beside `one` in a node of two.

@@ -8,8 +8,6 @@
 namespace pt {
 namespace {
 
-constexpr int64_t kGroupNormalizationSince = 21;  // with scale and bias of each channel
-
 struct GroupMatch {
   std::vector<NodeId> nodes;  // everything replaced, `last` included
   NodeId last;                // makes the result

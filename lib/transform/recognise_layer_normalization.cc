@@ -1,7 +1,9 @@
 // LayerNormalization spelled out in nodes, as exporters wrote it before the operator existed (opset 17):
 //   mean = ReduceMean(x), d = x - mean, s = Sqrt(ReduceMean(d*d) + epsilon), then one of
 //   y = d / s, or d * Reciprocal(s), each followed by * scale and + bias where these are constants of the normalised
-//   dims; y = x * g + (bias - mean * g) with g = Reciprocal(s) * scale (TensorFlow).
+//   dims; y = (d * scale) / s + bias; y = x * g + (bias - mean * g) with g = Reciprocal(s) * scale (TensorFlow).
+// Where all dims but the first are normalised and the constants are of channels, as networks for speech have it, it is
+// a GroupNormalization of one group.
 // Matched by structure alone; every value in between must have no other reader.
 #include <set>
 
@@ -18,6 +20,7 @@ struct Match {
   NodeId last;                      // makes the result
   ValueId x, scale, bias;           // scale and bias invalid: 1 and 0
   std::vector<int64_t> normalised;  // the trailing dims
+  bool by_channel = false;          // scale and bias are of the first of these alone
   float epsilon = 0;
 };
 
@@ -25,7 +28,7 @@ class Matcher {
  public:
   explicit Matcher(const Graph& graph) : graph_(graph) {}
 
-  // The normalisation around the Sqrt node `root`.
+  // The normalisation around the node `root`, a Sqrt or a Pow by a half.
   std::optional<Match> At(NodeId root) {
     match_ = {};
     if (!MatchDeviation(root) || !MatchQuotient(root) || !IsClosed() || !KeepsRank()) return std::nullopt;
@@ -47,7 +50,8 @@ class Matcher {
   // x, mean, d and epsilon, upwards from the root.
   bool MatchDeviation(NodeId root) {
     const Node& sqrt = graph_.node(root);
-    const Node* sum = IsOp(sqrt, "Sqrt") ? Made(sqrt.inputs[0], "Add") : nullptr;
+    const bool is_root = IsOp(sqrt, "Sqrt") || (IsOp(sqrt, "Pow") && Scalar(sqrt.inputs[1]) == 0.5F);
+    const Node* sum = is_root ? Made(sqrt.inputs[0], "Add") : nullptr;
     if (!sum) return false;
     const size_t constant_at = Scalar(sum->inputs[1]) ? 1 : 0;
     const auto epsilon = Scalar(sum->inputs[constant_at]);
@@ -85,10 +89,20 @@ class Matcher {
       const Node& node = graph_.node(quotient);
       if (node.inputs[1] != deviation) return false;
       if (node.inputs[0] == deviation_) return MatchScaleAndBias(quotient);
+      if (MatchScaledDeviation(node.inputs[0])) return MatchBias(quotient);
       return Scalar(node.inputs[0]) == 1.0F && MatchReciprocal(quotient);
     }
     const NodeId reciprocal = OnlyReader(graph_, deviation, "Reciprocal");
     return reciprocal.valid() && MatchReciprocal(reciprocal);
+  }
+
+  // d * scale.
+  bool MatchScaledDeviation(ValueId value) {
+    const Node* product = Made(value, "Mul");
+    if (!product || (product->inputs[0] != deviation_ && product->inputs[1] != deviation_)) return false;
+    if (!TakeParameter(OtherOperand(*product, deviation_), match_.scale)) return false;
+    Take(value);
+    return true;
   }
 
   bool MatchReciprocal(NodeId reciprocal) {
@@ -134,16 +148,34 @@ class Matcher {
     const NodeId product = OnlyReader(graph_, ResultOf(match_.last), "Mul");
     if (!product.valid()) return true;
     const ValueId scale = OtherOperand(graph_.node(product), ResultOf(match_.last));
-    if (!FitsNormalised(scale)) return true;
-    match_.scale = scale;
-    Finish(product);
-    const NodeId sum = OnlyReader(graph_, ResultOf(product), "Add");
+    return TakeParameter(scale, match_.scale) ? MatchBias(product) : true;
+  }
+
+  // The same of what follows the scale.
+  bool MatchBias(NodeId scaled) {
+    Finish(scaled);
+    const NodeId sum = OnlyReader(graph_, ResultOf(scaled), "Add");
     if (!sum.valid()) return true;
-    const ValueId bias = OtherOperand(graph_.node(sum), ResultOf(product));
-    if (!FitsNormalised(bias)) return true;
-    match_.bias = bias;
-    Finish(sum);
+    if (TakeParameter(OtherOperand(graph_.node(sum), ResultOf(scaled)), match_.bias)) Finish(sum);
     return true;
+  }
+
+  // A constant of the normalised dims or of channels, as the one before it.
+  bool TakeParameter(ValueId value, ValueId& parameter) {
+    const bool by_channel = !FitsNormalised(value);
+    if (by_channel && !FitsChannels(value)) return false;
+    if (match_.scale.valid() && by_channel != match_.by_channel) return false;
+    match_.by_channel = by_channel;
+    parameter = value;
+    return true;
+  }
+
+  bool FitsChannels(ValueId value) const {
+    const size_t rank = graph_.value(match_.x).type.dims.size();
+    const auto& constant = graph_.value(value).constant;
+    return graph_.opset() >= kGroupNormalizationSince && rank > 2 && match_.normalised.size() + 1 == rank && constant &&
+           constant->type() == DataType::kFloat32 && constant->element_count() == match_.normalised[0] &&
+           IsByChannel(*constant, rank, static_cast<size_t>(match_.normalised[0]));
   }
 
   void Finish(NodeId last) {
@@ -180,7 +212,19 @@ class Matcher {
   ValueId mean_, deviation_;
 };
 
+void ReplaceByOneGroup(GraphBuilder& builder, const Graph& graph, const Match& match) {
+  const std::vector<int64_t> channels = {match.normalised[0]};
+  Node node;
+  node.op = "GroupNormalization";
+  node.attributes["num_groups"] = int64_t{1};
+  node.attributes["epsilon"] = match.epsilon;
+  node.inputs = {match.x, builder.AddConstant("", NormalisedParameter(graph, match.scale, channels, 1)),
+                 builder.AddConstant("", NormalisedParameter(graph, match.bias, channels, 0))};
+  ReplaceNodes(builder, graph, match.nodes, match.last, std::move(node));
+}
+
 void Replace(GraphBuilder& builder, const Graph& graph, const Match& match) {
+  if (match.by_channel) return ReplaceByOneGroup(builder, graph, match);
   Node node;
   node.op = "LayerNormalization";
   node.attributes["axis"] = -static_cast<int64_t>(match.normalised.size());

@@ -97,11 +97,14 @@ TEST_CASE("RecogniseLayerNormalization, EverySpellingIsOneNode", "[transform]") 
           "r = Reciprocal(s)\nn = Mul(d, r)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
           "r = Div(one, s)\nn = Mul(r, d)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
           "r = Reciprocal(s)\ng = Mul(r, scale)\na = Mul(x, g)\nb = Mul(mean, g)\nc = Sub(bias, b)\ny = Add(a, c)\n",
-          "y = Div(d, s)\n", "n = Div(d, s)\ny = Mul(n, scale)\n"}) {
-      INFO(square << tail);
-      CHECK(OperatorsAfter(std::string(kLayerNormalizationStart) + square +
-                           "v = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" + tail + "output y\n") ==
-            Ops{"LayerNormalization"});
+          "m = Mul(scale, d)\nn = Div(m, s)\ny = Add(n, bias)\n", "y = Div(d, s)\n",
+          "n = Div(d, s)\ny = Mul(n, scale)\n"}) {
+      for (const std::string root : {"s = Sqrt(e)\n", "s = Pow(e, half)\n"}) {
+        INFO(square << root << tail);
+        CHECK(OperatorsAfter(std::string(kLayerNormalizationStart) + "const half float32[] value 0.5\n" + square +
+                             "v = ReduceMean(q, axes)\ne = Add(v, epsilon)\n" + root + tail + "output y\n") ==
+              Ops{"LayerNormalization"});
+      }
     }
   }
 }
@@ -185,6 +188,30 @@ n = Div(d, s)
 y = Mul(n, scale)
 output y
 )") == Ops{"LayerNormalization", "Mul"});
+}
+
+// Global normalisation, as networks for speech have it.
+TEST_CASE("RecogniseLayerNormalization, OfChannelsAndAllThatIsInThemIsOneGroup", "[transform]") {
+  const auto ops = [](const std::string& head, const std::string& scale, const std::string& bias,
+                      const std::string& tail) {
+    return OperatorsAfter(head +
+                          "input x float32[2,3,4]\nconst axes int64[2] ints 1 2\nconst epsilon float32[] value 0.1\n"
+                          "const scale float32" +
+                          scale + " random 1\nconst bias float32" + bias +
+                          " random 2\nmean = ReduceMean(x, axes)\nd = Sub(x, mean)\nq = Mul(d, d)\n"
+                          "v = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" +
+                          tail + "output y\n");
+  };
+  const std::string behind = "n = Div(d, s)\nm = Mul(n, scale)\ny = Add(m, bias)\n";
+  for (const std::string& tail : {behind, std::string("m = Mul(scale, d)\nn = Div(m, s)\ny = Add(n, bias)\n"),
+                                  std::string("n = Div(d, s)\ny = Mul(n, scale)\n")}) {
+    INFO(tail);
+    CHECK(ops("", "[1,3,1]", "[3,1]", tail) == Ops{"GroupNormalization"});
+  }
+  CHECK(ops("", "[3,4]", "[3,1]", behind) == Ops{"LayerNormalization", "Add"});
+  CHECK(ops("", "[3,1]", "[3,4]", behind) == Ops{"GroupNormalization", "Add"});
+  CHECK(ops("", "[2,1,1]", "[3,1]", behind) == Ops{"LayerNormalization", "Mul", "Add"});
+  CHECK(ops("opset 18\n", "[3,1]", "[3,1]", behind) == Ops{"LayerNormalization", "Mul", "Add"});
 }
 
 TEST_CASE("RecogniseLayerNormalization, OtherReadersAxesOrOrderLeaveItAlone", "[transform]") {
