@@ -78,7 +78,6 @@ class Bound final : public BoundKernel {
       return place.slot ? static_cast<const T*>(in[*place.slot]->data) : nullptr;
     };
     const auto input = [&](const Place& place) { return input_of(place, float()); };
-    lengths_ = input_of(places.lengths, int32_t());
     const auto output = [&](const Place& place) {
       return place.slot ? static_cast<float*>(out[*place.slot]->data) : nullptr;
     };
@@ -89,6 +88,7 @@ class Bound final : public BoundKernel {
     for (size_t d = 0; d < count(); ++d) {
       Direction& direction = directions_[d];
       direction.x = input(places.x);
+      direction.lengths = input_of(places.lengths, int32_t());
       if (float* y = output(places.y)) {
         direction.y = y + static_cast<int64_t>(d) * places.y.strides[parts_->node.batch_first ? 2 : 1];
       }
@@ -117,15 +117,12 @@ class Bound final : public BoundKernel {
  private:
   size_t count() const { return static_cast<size_t>(parts_->node.directions); }
 
-  // How many steps an entry of the batch has.
-  int64_t LengthOf(int64_t row) const {
-    return lengths_ == nullptr ? parts_->node.time : lengths_[row * parts_->places.lengths.strides[0]];
-  }
+  int64_t LengthOf(int64_t row) const { return directions_[0].LengthOf(row); }
 
-  // Those of the longest sequence.
+  // As many as the longest sequence has.
   Status FindSteps() {
-    steps_ = lengths_ == nullptr ? parts_->node.time : 0;
-    for (int64_t row = 0; lengths_ != nullptr && row < parts_->node.batch; ++row) {
+    steps_ = 0;
+    for (int64_t row = 0; row < parts_->node.batch; ++row) {
       const int64_t length = LengthOf(row);
       if (length < 0 || length > parts_->node.time)
         return MakeError(ErrorCode::kInvalidInput, "recurrent.length", "a sequence length is out of range");
@@ -166,7 +163,7 @@ class Bound final : public BoundKernel {
     team.ParallelFor(width, input_part);
     for (int64_t step = 0; step < steps_; ++step) {
       auto advance = [this, step](uint32_t i, uint32_t n) {
-        ForUnits(i, n, [&](size_t d, const Share& share) { Advance(d, share, step); });
+        ForUnits(i, n, [&](size_t d, const Share& share) { ComputeStep(directions_[d], share, step); });
       };
       team.ParallelFor(width, advance);
     }
@@ -177,34 +174,9 @@ class Bound final : public BoundKernel {
     ForSequences(i, n, [this](size_t d, const Share& share) {
       StartStates(d, share.first_row, share.last_row);
       ComputeInputPart(directions_[d], share);
-      for (int64_t step = 0; step < steps_; ++step) Advance(d, share, step);
+      for (int64_t step = 0; step < steps_; ++step) ComputeStep(directions_[d], share, step);
       GiveStates(d, share.first_row, share.last_row);
     });
-  }
-
-  bool RunsBackwards(size_t d) const { return parts_->node.reverse || d == 1; }
-
-  // The time of a step of an entry of the batch; nullopt behind its end.
-  std::optional<int64_t> TimeOf(size_t d, int64_t row, int64_t step) const {
-    const int64_t length = LengthOf(row);
-    if (step >= length) return std::nullopt;
-    return RunsBackwards(d) ? length - 1 - step : step;
-  }
-
-  // Entries beside each other that are at the same time together.
-  void Advance(size_t d, const Share& share, int64_t step) {
-    for (int64_t row = share.first_row; row < share.last_row;) {
-      const std::optional<int64_t> t = TimeOf(d, row, step);
-      Share together = share;
-      together.first_row = row;
-      if (lengths_ == nullptr) {
-        row = share.last_row;
-      } else {
-        while (row < share.last_row && TimeOf(d, row, step) == t) ++row;
-      }
-      together.last_row = row;
-      if (t) ComputeStep(directions_[d], together, step, *t);
-    }
   }
 
   void StartStates(size_t d, int64_t first_row, int64_t last_row) {
@@ -251,7 +223,6 @@ class Bound final : public BoundKernel {
 
   std::shared_ptr<const Parts> parts_;
   std::array<Direction, kMostDirections> directions_;
-  const int32_t* lengths_ = nullptr;  // null: all are full
   int64_t steps_ = 0;
   const float* initial_h_ = nullptr;
   const float* initial_c_ = nullptr;
@@ -280,6 +251,8 @@ Direction DirectionOf(const Parts& parts, size_t d) {
   Direction s;
   s.cell = node.cell;
   s.relu = node.relu;
+  s.backwards = node.reverse || d == 1;
+  if (!parts.places.lengths.strides.empty()) s.length_stride = parts.places.lengths.strides[0];
   s.time = node.time;
   s.batch = node.batch;
   s.input = node.input;

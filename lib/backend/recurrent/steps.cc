@@ -139,47 +139,54 @@ HWY_INLINE void AnyInputTile(int64_t count, const Direction& s, const float* con
 
 template <size_t kGates>
 void InputPart(const Direction& s, const Share& share) {
-  const int64_t width = share.last_row - share.first_row, count = s.time * width;
   const int64_t line = static_cast<int64_t>(kGates) * s.lanes;
   for (int64_t block = share.first_block; block < share.last_block; ++block) {
-    for (int64_t first = 0; first < count; first += kMostRows) {
-      const int64_t rows_here = std::min(kMostRows, count - first);
-      const float* rows[kMostRows];
-      float* to[kMostRows];
-      for (int64_t i = 0; i < rows_here; ++i) {
-        const int64_t t = (first + i) / width, n = share.first_row + (first + i) % width;
-        rows[i] = s.x + t * s.x_time + n * s.x_batch;
-        to[i] = s.parts + ((block * s.time + t) * s.batch + n) * line;
+    const float* rows[kMostRows];
+    float* to[kMostRows];
+    int64_t count = 0;
+    for (int64_t t = 0; t < s.time; ++t) {
+      for (int64_t n = share.first_row; n < share.last_row; ++n) {
+        if (t >= s.LengthOf(n)) continue;
+        rows[count] = s.x + t * s.x_time + n * s.x_batch;
+        to[count++] = s.parts + ((block * s.time + t) * s.batch + n) * line;
+        if (count < kMostRows) continue;
+        InputTile<kMostRows, kGates>(s, rows, to, block);
+        count = 0;
       }
-      AnyInputTile<kGates>(rows_here, s, rows, to, block);
     }
+    if (count > 0) AnyInputTile<kGates>(count, s, rows, to, block);
   }
 }
 
 // ---- A time step ----
 
+// An entry of the batch, and the time that it is at.
+struct StepPlace {
+  int64_t row = 0, t = 0;
+};
+
 template <class Cell, size_t kRows>
-HWY_NOINLINE void StepTile(const Direction& s, int64_t step, int64_t t, int64_t block, int64_t n) {
+HWY_NOINLINE void StepTile(const Direction& s, int64_t step, int64_t block, const StepPlace* places) {
   const D d;
   constexpr size_t kGates = Cell::kGates;
   const int64_t line = static_cast<int64_t>(kGates) * s.lanes, padded = s.padded();
   const float* before = s.h[step % 2];
-  const float* part = s.parts + ((block * s.time + t) * s.batch + n) * line;
-  const float* rows[kRows];
+  const float *rows[kRows], *parts[kRows];
   V sums[kRows][kGates];
   for (size_t r = 0; r < kRows; ++r) {
-    rows[r] = before + (n + static_cast<int64_t>(r)) * padded;
-    for (size_t g = 0; g < kGates; ++g) sums[r][g] = Cell::Start(s, block, g, part + static_cast<int64_t>(r) * line);
+    rows[r] = before + places[r].row * padded;
+    parts[r] = s.parts + ((block * s.time + places[r].t) * s.batch + places[r].row) * line;
+    for (size_t g = 0; g < kGates; ++g) sums[r][g] = Cell::Start(s, block, g, parts[r]);
   }
   Multiply<kRows, kGates>(rows, s.hidden, s.r + block * s.hidden * line, sums);
   const int64_t at = block * s.lanes;
   for (size_t r = 0; r < kRows; ++r) {
-    const int64_t row = n + static_cast<int64_t>(r), own = row * padded + at;
-    const V h = Cell::Finish(s, sums[r], part + static_cast<int64_t>(r) * line, s.c + own, hn::LoadU(d, before + own));
+    const int64_t own = places[r].row * padded + at;
+    const V h = Cell::Finish(s, sums[r], parts[r], s.c + own, hn::LoadU(d, before + own));
     float* after = s.h[1 - step % 2] + own;
     hn::StoreU(h, d, after);
     if (s.y == nullptr) continue;
-    float* y = s.y + t * s.y_time + row * s.y_batch + at;
+    float* y = s.y + places[r].t * s.y_time + places[r].row * s.y_batch + at;
     if (at + s.lanes <= s.hidden) {
       hn::StoreU(h, d, y);
     } else {
@@ -189,18 +196,28 @@ HWY_NOINLINE void StepTile(const Direction& s, int64_t step, int64_t t, int64_t 
 }
 
 template <class Cell, size_t kRows = kMostRows>
-HWY_INLINE void AnyStepTile(int64_t count, const Direction& s, int64_t step, int64_t t, int64_t block, int64_t n) {
+HWY_INLINE void AnyStepTile(int64_t count, const Direction& s, int64_t step, int64_t block, const StepPlace* places) {
   if constexpr (kRows > 1) {
-    if (count < static_cast<int64_t>(kRows)) return AnyStepTile<Cell, kRows - 1>(count, s, step, t, block, n);
+    if (count < static_cast<int64_t>(kRows)) return AnyStepTile<Cell, kRows - 1>(count, s, step, block, places);
   }
-  StepTile<Cell, kRows>(s, step, t, block, n);
+  StepTile<Cell, kRows>(s, step, block, places);
 }
 
+// Entries that have ended are left out, so that those beside each other need not be at the same time.
 template <class Cell>
-void Step(const Direction& s, const Share& share, int64_t step, int64_t t) {
+void Step(const Direction& s, const Share& share, int64_t step) {
   for (int64_t block = share.first_block; block < share.last_block; ++block) {
-    for (int64_t n = share.first_row; n < share.last_row; n += kMostRows)
-      AnyStepTile<Cell>(std::min(kMostRows, share.last_row - n), s, step, t, block, n);
+    StepPlace places[kMostRows];
+    int64_t count = 0;
+    for (int64_t n = share.first_row; n < share.last_row; ++n) {
+      const int64_t length = s.LengthOf(n);
+      if (step >= length) continue;
+      places[count++] = {n, s.backwards ? length - 1 - step : step};
+      if (count < kMostRows) continue;
+      StepTile<Cell, kMostRows>(s, step, block, places);
+      count = 0;
+    }
+    if (count > 0) AnyStepTile<Cell>(count, s, step, block, places);
   }
 }
 
@@ -215,14 +232,14 @@ void InputPartOfAny(const Direction& direction, const Share& share) {
   }
 }
 
-void StepOfAny(const Direction& direction, const Share& share, int64_t step, int64_t t) {
+void StepOfAny(const Direction& direction, const Share& share, int64_t step) {
   switch (direction.cell) {
     case RecurrentCell::kLstm:
-      return Step<Lstm>(direction, share, step, t);
+      return Step<Lstm>(direction, share, step);
     case RecurrentCell::kGru:
-      return Step<Gru>(direction, share, step, t);
+      return Step<Gru>(direction, share, step);
     case RecurrentCell::kRnn:
-      return Step<Rnn>(direction, share, step, t);
+      return Step<Rnn>(direction, share, step);
   }
 }
 
@@ -243,8 +260,8 @@ void ComputeInputPart(const Direction& direction, const Share& share) {
   HWY_DYNAMIC_DISPATCH(InputPartOfAny)(direction, share);
 }
 
-void ComputeStep(const Direction& direction, const Share& share, int64_t step, int64_t t) {
-  HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step, t);
+void ComputeStep(const Direction& direction, const Share& share, int64_t step) {
+  HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step);
 }
 
 }  // namespace pt::recurrent

@@ -30,8 +30,13 @@ struct Direction {
   float* parts = nullptr;  // [block][time · batch][gate][lane]: the input part
   float* c = nullptr;      // LSTM: [batch][padded()]
   float* h[2] = {};        // before and after a step, in turns: [batch][padded()]
+  bool backwards = false;  // from the last step of each entry of the batch to its first
+  // How many steps an entry has; null: all have `time`.
+  const int32_t* lengths = nullptr;
+  int64_t length_stride = 0;
 
   int64_t padded() const { return blocks * lanes; }
+  int64_t LengthOf(int64_t row) const { return lengths == nullptr ? time : lengths[row * length_stride]; }
 };
 
 // Some blocks of units for some entries of the batch.
@@ -40,11 +45,11 @@ struct Share {
   int64_t first_row = 0, last_row = 0;
 };
 
-// W·x + bias into `parts`, for all time steps.
+// W·x + bias into `parts`, for all time steps of each entry.
 void ComputeInputPart(const Direction& direction, const Share& share);
 
-// Step number `step` of the direction, which reads h[step % 2] whole and writes its share of h[1 - step % 2], c and, at
-// time `t`, Y.
-void ComputeStep(const Direction& direction, const Share& share, int64_t step, int64_t t);
+// Step number `step` of those entries that have as many: reads their h[step % 2] whole and writes the share's blocks of
+// their h[1 - step % 2], c and, at the time of each, Y.
+void ComputeStep(const Direction& direction, const Share& share, int64_t step);
 
 }  // namespace pt::recurrent
