@@ -11,6 +11,11 @@ if(PT_SANITIZE)
   endif()
 endif()
 
+# Symbols are bound when a program or library is loaded, and what was bound is read only from then on; no stack holds code.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT PT_SANITIZE)
+  add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
+
 find_program(PT_CCACHE ccache)
 if(PT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1

@@ -22,7 +22,7 @@ TEST_CASE("Tools, HelpFitsAScreenAndHelpAllShowsExitCodes", "[cli]") {
   }
 }
 
-TEST_CASE("Tools, VersionNamesLibraries", "[cli]") {
+TEST_CASE("Tools, VersionNamesLibrariesAndDependencies", "[cli]") {
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult text = RunTool(tool, {"--version"});
     CHECK(text.exit_code == 0);
@@ -32,6 +32,14 @@ TEST_CASE("Tools, VersionNamesLibraries", "[cli]") {
     const CommandResult json = RunTool(tool, {"--version", "--format", "json"});
     const auto parsed = ParseJson(json.out, "version");
     REQUIRE(parsed.ok());
+    CHECK(text.out.find("\ndependencies: ONNX 1.") != std::string::npos);
+    REQUIRE(parsed->find("dependencies") != nullptr);
+    for (const char* name : {"ONNX", "Protocol Buffers", "SQLite", "hwloc", "CLI11"}) {
+      INFO(name);
+      const Json* const version = parsed->find("dependencies")->find(name);
+      REQUIRE(version != nullptr);
+      CHECK(version->as_string()->find('.') != std::string::npos);
+    }
     REQUIRE(parsed->find("libraries") != nullptr);
     for (const LibraryRow& row : BuiltInLibraries()) CHECK(parsed->find("libraries")->find(row.name) != nullptr);
   }

@@ -11,6 +11,7 @@
 #include "partitiontuner/support/control_groups.h"
 #include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
+#include "tools/common/built_with.h"
 #include "tools/common/commands.h"
 #include "tools/common/config_file.h"
 #include "tools/common/text.h"
@@ -43,11 +44,19 @@ std::string VersionText(const CLI::App& app, bool json) {
     libraries.Set(std::string(row.name), version);
   }
   text.back() = '\n';
+  Json dependencies = Json::MakeObject();
+  text += "dependencies:";
+  for (const Dependency& dependency : Dependencies()) {
+    text += " " + std::string(dependency.name) + " " + std::string(dependency.version) + ",";
+    dependencies.Set(std::string(dependency.name), std::string(dependency.version));
+  }
+  text.back() = '\n';
   if (!json) return text;
   Json object = Json::MakeObject();
   object.Set("tool", app.get_name());
   object.Set("version", kVersion);
   object.Set("libraries", std::move(libraries));
+  object.Set("dependencies", std::move(dependencies));
   return WriteJson(object) + "\n";
 }
 
