@@ -23,6 +23,7 @@ Result<std::optional<Graph>> RecogniseRmsNormalization(const Graph& graph, const
 Result<std::optional<Graph>> RecogniseGroupNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ExpandEinsum(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> TurnLeftMatrices(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> KeepBatches(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);

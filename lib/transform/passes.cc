@@ -39,6 +39,8 @@ constexpr Pass kPasses[] = {
     {"expand-einsum", "makes of an Einsum the sums, transpositions and products that it stands for", ExpandEinsum},
     {"gather-whole-rows", "makes Gather and ScatterND of GatherElements and ScatterElements of whole rows",
      GatherWholeRows},
+    {"turn-left-matrices", "multiplies a vector by a constant matrix that was multiplied by the vector",
+     TurnLeftMatrices},
     {"keep-batches",
      "multiplies matrices of the caller's under the dims that they were given with, not under a Reshape of these",
      KeepBatches},

@@ -193,6 +193,26 @@ TEST_CASE("MoveQuantisation, PackedMatricesAreTurnedAsTheyAre", "[transform]") {
   }
 }
 
+// ---- matrices on the left ----
+
+TEST_CASE("TurnLeftMatrices, AVectorIsMultipliedByTheMatrixTurnedAround", "[transform]") {
+  const auto turned = [](const std::string& text) {
+    const Graph after = Simplified(Parsed(text));
+    for (const Node& node : after.nodes()) {
+      if (node.op == "MatMul") return after.value(node.inputs[1]).is_constant();
+    }
+    return false;
+  };
+  for (const char* dims : {"[5,7]", "[33,40]", "[1,7]", "[7,1]"}) {
+    const std::string columns = std::string(dims).substr(std::string(dims).find(',') + 1);
+    CHECK(
+        turned("input x float32[" + columns + "\nconst m float32" + dims + " random 1\ny = MatMul(m, x)\noutput y\n"));
+  }
+  CHECK(!turned("input x float32[7,2]\nconst m float32[5,7] random 1\ny = MatMul(m, x)\noutput y\n"));
+  CHECK(!turned("input x float32[7]\nconst m float32[2,5,7] random 1\ny = MatMul(m, x)\noutput y\n"));
+  CHECK(!turned("input x float32[7]\ninput m float32[5,7]\ny = MatMul(m, x)\noutput y\n"));
+}
+
 // ---- whole rows ----
 
 TEST_CASE("GatherWholeRows, IndicesAlongTheAxisAloneTakeRows", "[transform]") {
