@@ -193,8 +193,19 @@ output k1
 output m
 output o
 )",
-           {"AveragePool", "MaxPool", "ReduceMean", "ReduceSum", "ReduceL2", "Softmax", "LogSoftmax", "LRN",
-            "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose", "LayerNormalization", "GlobalMaxPool"});
+           {"AveragePool", "MaxPool", "ReduceMean", "Softmax", "LogSoftmax", "LRN", "BatchNormalization",
+            "BatchNormalization+LeakyRelu", "Transpose", "LayerNormalization", "GlobalMaxPool"});
+}
+
+// oneDNN has vectors for sums along the last dims of a large tensor, and loops over single elements for others.
+TEST_CASE("OneDnn, ReductionsByPlainLoopsAreNotOffered", "[backend]") {
+  const auto offers = [](const std::string& axis) {
+    Lab lab(GraphOf("input x float32[8,64,1024]\nconst axis int64[1] ints " + axis +
+                    "\ny = ReduceSum(x, axis)\noutput y\n"));
+    return !lab.CandidatesOf("ReduceSum").empty();
+  };
+  CHECK_FALSE(offers("0"));
+  CHECK_FALSE(offers("1"));
 }
 
 TEST_CASE("OneDnn, SoftmaxBeforeOperatorSet13IsOverAllDimsFromItsAxisOn", "[backend]") {
@@ -558,6 +569,26 @@ output b
     INFO(candidate.variant);
     CHECK((candidate.elision == Elision::kViewOfInput) == (candidate.variant == "acdb>abcd"));
   }
+}
+
+// As in networks whose blocks end in products channels last, before a sum of images.
+TEST_CASE("OneDnn, TransposeBeforeASumOfImagesMovesNothing", "[backend]") {
+  Lab lab(GraphOf(R"(
+input x float32[1,16,8,8]
+input t float32[1,8,8,32]
+const k float32[32,16,3,3] random 1
+const l float32[16,32,3,3] random 2
+a = Conv(x, k) pads=[1,1,1,1]
+b = Transpose(t) perm=[0,3,1,2]
+c = Add(a, b)
+y = Conv(c, l) pads=[1,1,1,1]
+output y
+)"));
+  std::set<std::string> views;
+  for (const Candidate& candidate : lab.CandidatesOf("Transpose")) {
+    if (candidate.elision == Elision::kViewOfInput) views.insert(candidate.variant);
+  }
+  CHECK(views == std::set<std::string>{"abcd>acdb"});
 }
 
 TEST_CASE("OneDnn, TransposesAroundProductsMoveNothing", "[backend]") {

@@ -332,13 +332,22 @@ std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, con
   };
   for (const Candidate& candidate : so_far) note(candidate);
   std::vector<Candidate> candidates;
-  // Groups come in graph order, so a layout travels down a chain of agnostic operators in this one
-  // pass.
-  OfferNaturalGroups(graph, candidates, [&](const FusionGroup& group) {
+  const auto offer = [&](const FusionGroup& group) {
     const size_t before = candidates.size();
     Offer(graph, platform, group, AgnosticProposals(graph, group, known), candidates);
     for (size_t i = before; i < candidates.size(); ++i) note(candidates[i]);
+  };
+  // Groups come in graph order, so a layout travels down a chain of agnostic operators in this one
+  // pass. Transposes come last: what they make lies as their readers take it, which is known then.
+  std::vector<FusionGroup> transposes;
+  OfferNaturalGroups(graph, candidates, [&](const FusionGroup& group) {
+    if (group.anchor.valid() && IsTranspose(graph.node(group.anchor))) {
+      transposes.push_back(group);
+    } else {
+      offer(group);
+    }
   });
+  std::ranges::for_each(transposes, offer);
   return candidates;
 }
 

@@ -81,6 +81,8 @@ Result<KernelDescriptor> BuildReduction(const Request& request) {
                                                   attributes, true);
   }
   PT_CHECK_OK(Complete(descriptor, description));
+  // These take a hundred times as long as the host library's kernels, and longer than the reference library.
+  if (descriptor.is_slow()) return Unsupported("oneDNN would reduce it by plain loops");
   descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   return descriptor;
