@@ -99,6 +99,39 @@ TEST_CASE("HostRoiAlign, EveryModeEqualsTheReference", "[host]") {
   }
 }
 
+// Bins of several vectors, channels of several parts, regions wider than a vector, outside and without an extent.
+TEST_CASE("HostRoiAlign, ManyBinsAndChannelsEqualTheReference", "[host]") {
+  const std::vector<float> regions = {0,  0,  59, 40, 3.3F, 2.2F, 12, 9, -20, -9, -6, -2,
+                                      50, 30, 90, 80, 8,    8,    8,  8, 30,  5,  10, 1};
+  for (const char* size : {"output_height=14 output_width=14", "output_height=2 output_width=37"}) {
+    for (const int ratio : {0, 2, 8}) {
+      const Graph graph =
+          TypedText("input x float32[2,70,41,60]\ninput r float32[6,4]\ninput b int64[6]\ny = RoiAlign(x, r, b) " +
+                    std::string(size) + " sampling_ratio=" + std::to_string(ratio) + "\noutput y\n");
+      INFO(size << ", " << ratio);
+      CheckAgainstReference(graph,
+                            {RandomTensor(DataType::kFloat32, {2, 70, 41, 60}, 3), Tensor::Float32({6, 4}, regions),
+                             Tensor::Int64({6}, {0, 1, 1, 0, 0, 1})},
+                            1e-6);
+    }
+  }
+}
+
+TEST_CASE("HostRoiAlign, NanAndInfinitiesInTheImageEqualTheReference", "[host]") {
+  std::vector<float> image(2 * 9 * 20, 0.5F);
+  image[45] = kNan;
+  image[100] = kInfinity;
+  image[250] = -kInfinity;
+  const Graph graph = TypedText(
+      "input x float32[1,2,9,20]\ninput r float32[3,4]\ninput b int64[3]\n"
+      "y = RoiAlign(x, r, b) output_height=4 output_width=5 sampling_ratio=2\noutput y\n");
+  CheckAgainstReference(
+      graph,
+      {Tensor::Float32({1, 2, 9, 20}, image), Tensor::Float32({3, 4}, {0, 0, 19, 8, 2.5F, 1.5F, 9, 6, -3, -3, 30, 4}),
+       Tensor::Int64({3}, {0, 0, 0})},
+      1e-6);
+}
+
 TEST_CASE("HostRoiAlign, ABatchEntryThatDoesNotExistIsAnErrorOfTheRun", "[host]") {
   const std::unique_ptr<Library> host = HostLibrary();
   const Platform platform = MakeTestPlatform(1, false);

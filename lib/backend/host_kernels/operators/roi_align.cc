@@ -1,13 +1,16 @@
-// RoiAlign of float32: bilinear samples averaged (or their largest part) in a grid over each region. Where the samples
-// of one bin lie and what their corners weigh is worked out once, in double, and used for all channels.
+// RoiAlign of float32: bilinear samples averaged (or their largest part) in a grid over each region. Where samples lie
+// and what their corners weigh is worked out once, in double, and used for some channels. Means are made of rows, then
+// along these.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/host_kernels/kernels/walk.h"
+#include "lib/backend/host_kernels/kernels/weighted_rows.h"
+#include "lib/backend/host_kernels/operator.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/operators/sampling.h"
+#include "partitiontuner/support/alignment.h"
 
 namespace pt::host {
 namespace {
@@ -16,6 +19,9 @@ namespace {
 constexpr size_t kMostCorners = 256;
 // Samples along one dim of a bin, at most.
 constexpr int64_t kMostSamples = 4096;
+// Elements that a bin's mean is made of along one dim, at most; of more samples each is looked at by itself.
+constexpr int64_t kMostMeanTaps = 16;
+constexpr int64_t kChannelsTogether = 32;
 
 struct Regions {
   int64_t batch = 0, channels = 0, height = 0, width = 0, count = 0;
@@ -25,10 +31,15 @@ struct Regions {
   int64_t entry = 1;                // stride of the batch indices
   double scale = 1;
   bool average = true, half_pixel = true;
+  int64_t lanes = VectorElements<float>();
+  uint64_t memory = 0;  // of a part of the work, in bytes
+
+  int64_t padded_width() const { return (out_width + lanes - 1) / lanes * lanes; }
+  bool has_rows() const { return width == 1 || x[3] == 1; }  // elements of a row lie side by side
 };
 
 // Where the samples of one dim of a region lie.
-struct Line {
+struct RegionLine {
   double start = 0, bin = 0;  // bin: its size
   int64_t samples = 1;        // of a bin
 
@@ -38,9 +49,9 @@ struct Line {
   }
 };
 
-Line LineOf(const Regions& r, double from, double to, int64_t bins) {
+RegionLine LineOf(const Regions& r, double from, double to, int64_t bins) {
   const double shift = r.half_pixel ? 0.5 : 0;
-  Line line;
+  RegionLine line;
   line.start = from * r.scale - shift;
   double size = to * r.scale - shift - line.start;
   if (!r.half_pixel) size = std::fmax(size, 1);
@@ -52,16 +63,16 @@ Line LineOf(const Regions& r, double from, double to, int64_t bins) {
 }
 
 // The two elements around a coordinate and the share of the second; nothing where it is outside.
-struct Pair {
+struct SamplePair {
   int64_t first = 0, second = 0;
   double fraction = 0;
 };
-std::optional<Pair> PairAt(double at, int64_t size) {
+std::optional<SamplePair> PairAt(double at, int64_t size) {
   if (!(at >= -1 && at <= static_cast<double>(size))) return std::nullopt;
   at = std::fmax(at, 0);
   const int64_t first = std::min(static_cast<int64_t>(at), size - 1);
-  if (first == size - 1) return Pair{first, first, 0};
-  return Pair{first, first + 1, at - static_cast<double>(first)};
+  if (first == size - 1) return SamplePair{first, first, 0};
+  return SamplePair{first, first + 1, at - static_cast<double>(first)};
 }
 
 struct Corners {
@@ -88,14 +99,14 @@ void Accumulate(const Regions& r, const Corners& corners, const float* image, do
   }
 }
 
-void AlignBin(const Regions& r, const Line& rows, const Line& columns, int64_t row, int64_t column, const float* image,
-              float* y, double* totals) {
+void AlignBin(const Regions& r, const RegionLine& rows, const RegionLine& columns, int64_t row, int64_t column,
+              const float* image, float* y, double* totals) {
   std::fill_n(totals, r.channels, r.average ? 0.0 : -HUGE_VAL);
   Corners corners;
   for (int64_t i = 0; i < rows.samples; ++i) {
-    const std::optional<Pair> down = PairAt(rows.At(row, i), r.height);
+    const std::optional<SamplePair> down = PairAt(rows.At(row, i), r.height);
     for (int64_t k = 0; k < columns.samples && down; ++k) {
-      const std::optional<Pair> over = PairAt(columns.At(column, k), r.width);
+      const std::optional<SamplePair> over = PairAt(columns.At(column, k), r.width);
       if (!over) continue;
       const double fy = down->fraction, fx = over->fraction;
       corners.Add(down->first * r.x[2] + over->first * r.x[3], (1 - fy) * (1 - fx));
@@ -115,6 +126,145 @@ void AlignBin(const Regions& r, const Line& rows, const Line& columns, int64_t r
   }
 }
 
+// ---- means, whose samples along rows and columns can be weighed one after the other
+
+// What the bins of a region see along rows, and then along columns of the stretch of columns that some bin sees.
+class RegionMeans {
+ public:
+  RegionMeans(const Regions& r, std::byte* memory) : r_(r) {
+    auto at = [&memory]<typename T>(T*& array, int64_t count) {
+      array = reinterpret_cast<T*>(memory);
+      memory += AlignUp(static_cast<uint64_t>(count) * sizeof(T));
+    };
+    at(row_offsets_, r.out_height * kMostMeanTaps);
+    at(row_weights_, r.out_height * kMostMeanTaps);
+    at(row_taps_, r.out_height);
+    at(places_, kMostMeanTaps * r.padded_width());
+    at(weights_, kMostMeanTaps * r.padded_width());
+    at(windows_, r.padded_width());
+    at(line_, r.width + 1 + r.lanes);
+    at(sums_, r.padded_width());
+  }
+  static uint64_t Bytes(const Regions& r) {
+    return AlignUp(static_cast<uint64_t>(r.out_height * kMostMeanTaps) * sizeof(int64_t)) +
+           AlignUp(static_cast<uint64_t>(r.out_height * kMostMeanTaps) * sizeof(float)) +
+           AlignUp(static_cast<uint64_t>(r.out_height) * sizeof(int64_t)) +
+           2 * AlignUp(static_cast<uint64_t>(kMostMeanTaps * r.padded_width()) * sizeof(float)) +
+           AlignUp(static_cast<uint64_t>(r.padded_width()) * sizeof(int32_t)) +
+           AlignUp(static_cast<uint64_t>(r.width + 1 + r.lanes) * sizeof(float)) +
+           AlignUp(static_cast<uint64_t>(r.padded_width()) * sizeof(float));
+  }
+
+  // False where a bin has too many samples.
+  bool Enter(const RegionLine& rows, const RegionLine& columns) {
+    if (2 * rows.samples > kMostMeanTaps || 2 * columns.samples > kMostMeanTaps) return false;
+    for (int64_t bin = 0; bin < r_.out_height; ++bin) EnterRow(rows, bin);
+    EnterColumns(columns);
+    return true;
+  }
+
+  // All bins of one channel.
+  void Align(const float* plane, float* y) const {
+    for (int64_t bin = 0; bin < r_.out_height; ++bin) {
+      const int64_t first = bin * kMostMeanTaps;
+      if (row_taps_[bin] == 0) {
+        std::fill_n(line_, seen_, 0.0F);
+      } else {
+        WeighRows(RowsCall<float, float>{plane + from_, row_offsets_ + first, row_weights_ + first, row_taps_[bin],
+                                         seen_, line_});
+      }
+      line_[seen_] = 0;
+      WeighElements(ElementsCall<float>{line_, places_, weights_, windows_, column_taps_, r_.padded_width(), sums_});
+      float* to = y + bin * r_.y[2];
+      for (int64_t i = 0; i < r_.out_width; ++i) to[i * r_.y[3]] = sums_[i];
+    }
+  }
+
+ private:
+  void EnterRow(const RegionLine& rows, int64_t bin) {
+    int64_t& taps = row_taps_[bin] = 0;
+    const double share = 1 / static_cast<double>(std::max<int64_t>(1, rows.samples));
+    for (int64_t i = 0; i < rows.samples; ++i) {
+      const std::optional<SamplePair> pair = PairAt(rows.At(bin, i), r_.height);
+      if (!pair) continue;
+      for (const auto& [at, weight] :
+           {std::pair(pair->first, 1 - pair->fraction), std::pair(pair->second, pair->fraction)}) {
+        row_offsets_[bin * kMostMeanTaps + taps] = at * r_.x[2];
+        row_weights_[bin * kMostMeanTaps + taps++] = static_cast<float>(weight * share);
+      }
+    }
+  }
+
+  // Samples outside see the zero behind the line.
+  void EnterColumns(const RegionLine& columns) {
+    const int64_t n = r_.padded_width();
+    const double share = 1 / static_cast<double>(std::max<int64_t>(1, columns.samples));
+    column_taps_ = 2 * columns.samples;
+    int64_t least = r_.width, most = -1;
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < columns.samples; ++k) {
+        const auto pair = i < r_.out_width ? PairAt(columns.At(i, k), r_.width) : std::nullopt;
+        const SamplePair seen = pair.value_or(SamplePair{-1, -1, 0});
+        if (pair) least = std::min(least, seen.first);
+        most = std::max(most, seen.second);
+        places_[2 * k * n + i] = static_cast<int32_t>(seen.first);
+        places_[(2 * k + 1) * n + i] = static_cast<int32_t>(seen.second);
+        weights_[2 * k * n + i] = pair ? static_cast<float>((1 - seen.fraction) * share) : 0;
+        weights_[(2 * k + 1) * n + i] = pair ? static_cast<float>(seen.fraction * share) : 0;
+      }
+    }
+    from_ = most < 0 ? 0 : least;
+    seen_ = most < 0 ? 0 : most + 1 - least;
+    for (int64_t i = 0; i < column_taps_ * n; ++i) {
+      places_[i] = static_cast<int32_t>(places_[i] < 0 ? seen_ : places_[i] - from_);
+    }
+    FindWindows();
+  }
+
+  void FindWindows() {
+    const int64_t n = r_.padded_width();
+    for (int64_t i = 0; i < n; i += r_.lanes) {
+      int32_t least = static_cast<int32_t>(seen_), most = 0;
+      for (int64_t k = 0; k < column_taps_; ++k) {
+        const auto [low, high] = std::minmax_element(places_ + k * n + i, places_ + k * n + i + r_.lanes);
+        least = std::min(least, *low);
+        most = std::max(most, *high);
+      }
+      windows_[i / r_.lanes] = most < least + r_.lanes ? least : -1;
+    }
+  }
+
+  const Regions& r_;
+  int64_t *row_offsets_, *row_taps_;
+  float *row_weights_, *weights_, *line_, *sums_;
+  int32_t *places_, *windows_;
+  int64_t column_taps_ = 0, from_ = 0, seen_ = 0;
+};
+
+// Channels `first` to before `end` of region i.
+void AlignRegion(const Regions& r, const HostCall& run, int64_t i, int64_t first, int64_t end, std::byte* memory) {
+  const float* region = run.input<float>(1) + i * r.region[0];
+  const auto corner = [&](int64_t k) { return static_cast<double>(region[k * r.region[1]]); };
+  const RegionLine rows = LineOf(r, corner(1), corner(3), r.out_height);
+  const RegionLine columns = LineOf(r, corner(0), corner(2), r.out_width);
+  const float* image = run.input<float>(0) + run.input<int64_t>(2)[i * r.entry] * r.x[0] + first * r.x[1];
+  float* y = run.output<float>(0) + i * r.y[0] + first * r.y[1];
+  if (r.average && r.has_rows()) {
+    RegionMeans means(r, memory);
+    if (means.Enter(rows, columns)) {
+      for (int64_t c = 0; c < end - first; ++c) means.Align(image + c * r.x[1], y + c * r.y[1]);
+      return;
+    }
+  }
+  Regions some = r;
+  some.channels = end - first;
+  for (int64_t bin = 0; bin < r.out_height * r.out_width; ++bin) {
+    const int64_t row = bin / r.out_width, column = bin % r.out_width;
+    AlignBin(some, rows, columns, row, column, image, y + row * r.y[2] + column * r.y[3],
+             reinterpret_cast<double*>(memory));
+  }
+}
+
 Status RunRegions(const Regions& r, const HostCall& run) {
   const auto* entries = run.input<int64_t>(2);
   for (int64_t i = 0; i < r.count; ++i) {
@@ -123,17 +273,16 @@ Status RunRegions(const Regions& r, const HostCall& run) {
     return MakeError(ErrorCode::kInvalidInput, "host.index",
                      "RoiAlign: batch entry " + std::to_string(b) + " does not exist");
   }
-  const int64_t bins = r.out_height * r.out_width, most = run.team == nullptr ? 1 : run.team->width();
-  const double work = static_cast<double>(r.channels) * (r.ratio > 0 ? static_cast<double>(r.ratio * r.ratio) : 4) * 4;
-  ParallelParts(run.team, r.count * bins, work, most, [&](int64_t part, int64_t begin, int64_t end) {
-    double* totals = reinterpret_cast<double*>(run.scratch) + part * r.channels;
+  const int64_t parts = (r.channels + kChannelsTogether - 1) / kChannelsTogether;
+  const int64_t most = run.team == nullptr ? 1 : run.team->width();
+  const double samples = r.ratio > 0 ? static_cast<double>(r.ratio * r.ratio) : 4;
+  const double work =
+      static_cast<double>(std::min(r.channels, kChannelsTogether) * r.out_height * r.out_width) * samples;
+  ParallelParts(run.team, r.count * parts, work, most, [&](int64_t part, int64_t begin, int64_t end) {
+    std::byte* memory = run.scratch + static_cast<uint64_t>(part) * r.memory;
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t i = item / bins, row = item % bins / r.out_width, column = item % r.out_width;
-      const float* region = run.input<float>(1) + i * r.region[0];
-      const auto corner = [&](int64_t k) { return static_cast<double>(region[k * r.region[1]]); };
-      AlignBin(r, LineOf(r, corner(1), corner(3), r.out_height), LineOf(r, corner(0), corner(2), r.out_width), row,
-               column, run.input<float>(0) + entries[i * r.entry] * r.x[0],
-               run.output<float>(0) + i * r.y[0] + row * r.y[2] + column * r.y[3], totals);
+      const int64_t first = item % parts * kChannelsTogether;
+      AlignRegion(r, run, item / parts, first, std::min(first + kChannelsTogether, r.channels), memory);
     }
   });
   return {};
@@ -169,7 +318,8 @@ Result<HostRoutine> RoiAlign(const HostSite& site) {
   r.region = {regions.strides()[0], regions.strides()[1]};
   r.entry = entries.strides()[0];
   HostRoutine routine;
-  routine.scratch_bytes = static_cast<uint64_t>(r.channels) * sizeof(double) * site.width;
+  r.memory = AlignUp(std::max(RegionMeans::Bytes(r), static_cast<uint64_t>(kChannelsTogether) * sizeof(double)));
+  routine.scratch_bytes = r.memory * site.width;
   routine.run = [r = std::move(r)](const HostCall& run) { return RunRegions(r, run); };
   return routine;
 }
