@@ -77,45 +77,70 @@ TEST_CASE("HostNormalization, GroupsAndInstancesEqualTheReference", "[host]") {
 }
 
 // As convolutions make images: behind one, candidates take channels side by side, and in blocks where these are full.
-std::string NormalizedImage(const std::string& dims, int64_t channels, const std::string& node) {
+// All nodes behind it are one group.
+void CheckBehindConvolution(const std::string& dims, int64_t channels, const std::string& nodes) {
   const std::string n = std::to_string(channels);
-  return "input x float32" + dims + "\nconst k float32[" + n + ",2" + (dims == "[2,2,150]" ? ",1" : ",1,1") +
-         "] random 9\nc = Conv(x, k)\ninput s float32[" + n + "]\ninput b float32[" + n + "]\ny = " + node +
-         "\noutput y\n";
+  const Graph graph = TypedText("input x float32" + dims + "\nconst k float32[" + n + ",2" +
+                                (dims == "[2,2,150]" ? ",1" : ",1,1") + "] random 9\nc = Conv(x, k)\ninput s float32[" +
+                                n + "]\ninput b float32[" + n + "]\n" + nodes + "output y\n");
+  INFO(dims << ", " << channels << ", " << nodes);
+  const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
+  const Platform platform = MakeTestPlatform(4, false);
+  std::vector<NodeId> group;
+  for (uint32_t node = 1; node < graph.nodes().size(); ++node) group.emplace_back(node);
+  std::map<ValueId, Tensor> values;
+  const std::vector<Tensor> inputs = SeededInputs(graph);
+  REQUIRE(RunGraph(graph, platform, *reference, inputs, 1, &values).ok());
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
+  std::vector<Tensor> own;
+  for (const ValueId id : GroupInputs(graph, group)) own.push_back(values.at(id));
+  const Tensor& expected = values.at(GroupOutputs(graph, group)[0]);
+  std::set<std::string> layouts;
+  for (const Candidate& candidate : host->CandidatesFor(graph, platform, group, Precision())) {
+    layouts.insert(ToString(candidate.out[0].layout));
+    INFO(ToString(candidate.out[0].layout));
+    const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+    const auto dense = RunCandidate(graph, platform, *host, candidate, own, width);
+    REQUIRE(dense.ok());
+    CHECK(Difference((*dense)[0], expected, 1e-5) == "");
+    if (candidate.out[0].layout.is_row_major()) continue;  // slices of planes are not contiguous: refused
+    const auto slices = RunOnSlices(graph, platform, *host, candidate, own, width);
+    REQUIRE(slices.ok());
+    CHECK(Difference((*slices)[0], expected, 1e-5) == "");
+  }
+  CHECK(layouts.size() == (channels % 16 == 0 ? 3 : 2));
 }
 
 TEST_CASE("HostNormalization, ChannelsSideBySideEqualTheReference", "[host]") {
-  const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
-  const Platform platform = MakeTestPlatform(4, false);
-  const NodeId node(1U);
   for (const char* dims : {"[2,2,5,7]", "[1,2,61,70]", "[3,2,1,1]", "[2,2,150]"}) {
     for (const int64_t channels : {4, 32, 36, 160}) {
-      for (const char* op : {"InstanceNormalization(c, s, b)", "GroupNormalization(c, s, b) num_groups=1",
-                             "GroupNormalization(c, s, b) num_groups=4 epsilon=0.1"}) {
-        const Graph graph = TypedText(NormalizedImage(dims, channels, op));
-        INFO(dims << ", " << channels << ", " << op);
-        std::map<ValueId, Tensor> values;
-        REQUIRE(RunGraph(graph, platform, *reference, SeededInputs(graph), 1, &values).ok());
-        const std::vector<Tensor> inputs = SeededInputs(graph);
-        const std::vector<Tensor> own = {values.at(graph.node(node).inputs[0]), inputs[1], inputs[2]};
-        std::set<std::string> layouts;
-        for (const Candidate& candidate : host->CandidatesFor(graph, platform, {&node, 1}, Precision())) {
-          layouts.insert(ToString(candidate.out[0].layout));
-          INFO(ToString(candidate.out[0].layout));
-          const uint32_t width = platform.unit_class(candidate.unit_class).cores;
-          const auto dense = RunCandidate(graph, platform, *host, candidate, own, width);
-          REQUIRE(dense.ok());
-          const Tensor& expected = values.at(graph.node(node).outputs[0]);
-          CHECK(Difference((*dense)[0], expected, 1e-5) == "");
-          if (candidate.out[0].layout.is_row_major()) continue;  // slices of planes are not contiguous: refused
-          const auto slices = RunOnSlices(graph, platform, *host, candidate, own, width);
-          REQUIRE(slices.ok());
-          CHECK(Difference((*slices)[0], expected, 1e-5) == "");
-        }
-        CHECK(layouts.size() == (channels % 16 == 0 ? 3 : 2));
-      }
+      CheckBehindConvolution(dims, channels, "y = InstanceNormalization(c, s, b)\n");
+      CheckBehindConvolution(dims, channels, "y = GroupNormalization(c, s, b) num_groups=1\n");
+      CheckBehindConvolution(dims, channels, "y = GroupNormalization(c, s, b) num_groups=4 epsilon=0.1\n");
     }
   }
+}
+
+TEST_CASE("HostNormalization, WhatIsElementwiseBehindItIsOneGroup", "[host]") {
+  for (const char* dims : {"[2,2,5,7]", "[1,2,61,70]", "[3,2,1,1]", "[2,2,150]"}) {
+    for (const int64_t channels : {4, 32, 36, 160, 4112}) {
+      if (channels > 1000 && dims != std::string("[2,2,5,7]")) continue;
+      CheckBehindConvolution(dims, channels, "n = InstanceNormalization(c, s, b)\ny = Relu(n)\n");
+      CheckBehindConvolution(dims, channels,
+                             "n = GroupNormalization(c, s, b) num_groups=4\ng = Sigmoid(n)\ny = Mul(n, g)\n");
+      // What was normalised is read again.
+      CheckBehindConvolution(dims, channels,
+                             "n = InstanceNormalization(c, s, b)\nl = LeakyRelu(n) alpha=0.2\ny = Add(c, l)\n");
+    }
+  }
+}
+
+TEST_CASE("HostNormalization, WhatIsReadOutsideTheGroupIsNotOffered", "[host]") {
+  const Graph graph = TypedText(
+      "input x float32[1,16,4,4]\ninput s float32[16]\ninput b float32[16]\nn = InstanceNormalization(x, s, b)\n"
+      "y = Relu(n)\noutput y\noutput n\n");
+  const std::vector<NodeId> nodes = {NodeId(0U), NodeId(1U)};
+  CHECK(HostLibrary()->CandidatesFor(graph, MakeTestPlatform(1, false), nodes, Precision()).empty());
 }
 
 TEST_CASE("HostNormalization, ChannelsSideBySideFarFromZeroAndNotFiniteEqualTheReference", "[host]") {

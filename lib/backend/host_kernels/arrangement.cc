@@ -7,6 +7,7 @@
 
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
+#include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/product.h"
 
 namespace pt::host {
@@ -55,10 +56,11 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
   const bool elementwise =
       std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });
   const HostRow* row = nodes.size() == 1 ? FindOperator(graph.node(nodes[0])) : nullptr;
-  if (!elementwise && (row == nullptr || !row->any_order)) return arrangements;
+  const bool in_blocks = elementwise || (row != nullptr && row->in_blocks) || ReadPlaneNormalization(graph, nodes);
+  if (!in_blocks && (row == nullptr || !row->any_order)) return arrangements;
   if (!MakesImages(graph, nodes)) return arrangements;
   arrangements.push_back(Arrangement::kChannelsLast);
-  if ((elementwise || row->in_blocks) && ShareBlocks(graph, nodes)) {
+  if (in_blocks && ShareBlocks(graph, nodes)) {
     arrangements.push_back(Arrangement::kChannelsBlocked);
   }
   return arrangements;

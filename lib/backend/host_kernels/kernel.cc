@@ -7,6 +7,7 @@
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
+#include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/experts.h"
 #include "lib/backend/host_kernels/products/integer_product.h"
 #include "lib/backend/host_kernels/products/product.h"
@@ -80,6 +81,7 @@ Result<HostRoutine> MakeGroup(const HostSite& site) {
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);
+  if (const auto planes = ReadPlaneNormalization(site.graph, site.nodes)) return MakePlaneNormalization(site, *planes);
   if (const auto rows = ReadGatherJoined(site.graph, site.nodes)) return MakeGatherJoined(site, *rows);
   return MakeElementwise(site);
 }

@@ -13,6 +13,7 @@
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
+#include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/experts.h"
 #include "lib/backend/host_kernels/products/integer_product.h"
 #include "lib/backend/host_kernels/products/product.h"
@@ -31,7 +32,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "16";
+constexpr const char* kVersion = "17";
 
 // How real numbers are stored: at the inputs of the graph, where they go out of it or into exponents, and elsewhere.
 struct Storages {
@@ -167,6 +168,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
     for (const std::vector<NodeId>& group : ExpertGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : PlaneNormalizationGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : GatherJoinedGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);

@@ -253,7 +253,7 @@ class Maker {
     if (site_.out[0].count() == 1 || site_.out[0].dims() != type.static_dims()) return Refuse("what follows it");
     const Dims dims = *type.static_dims();
     PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, dims, RowMajor(dims.size())));
-    PT_ASSIGN(p_.rest, ReadProductRest(site_, product_.rest, product_.result, layout));
+    PT_ASSIGN(p_.rest, ReadElementwiseRest(site_, product_.rest, product_.result, layout));
     return {};
   }
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "lib/backend/host_kernels/convolutions/integer_images.h"
+#include "lib/backend/host_kernels/elementwise/rest.h"
 #include "lib/backend/host_kernels/kernels/bounds.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/products/integer_panels.h"
-#include "lib/backend/host_kernels/products/product_rest.h"
 
 namespace pt::host {
 
@@ -69,7 +69,7 @@ struct IntegerProducts {
   std::vector<float> bias;  // for each, columns filled up to whole panels; empty: none
   std::optional<Bounds> bounds;
   Walk<1> column_walk;  // of the result
-  std::optional<ProductRest> rest;
+  std::optional<ElementwiseRest> rest;
   IntegerDivision division;
   double work = 0;  // nanoseconds of one item
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/elementwise/rest.h"
 #include "lib/backend/host_kernels/kernels/bfloat16.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/products/block_products.h"
 #include "lib/backend/host_kernels/products/panels.h"
-#include "lib/backend/host_kernels/products/product_rest.h"
 #include "lib/backend/host_kernels/products/thin_products.h"
 #include "partitiontuner/support/checked.h"
 
@@ -51,7 +51,7 @@ struct Products {
   std::vector<PackedProduct> products;
   std::vector<Chunk> chunks;
   int64_t block = 0, blocks = 0;  // of rows
-  std::optional<ProductRest> rest;
+  std::optional<ElementwiseRest> rest;
   int64_t stretch_floats = 0;  // of each part of the work: a block of rows of a chunk
   double work = 0;             // nanoseconds of one block of rows of one chunk
 
@@ -408,7 +408,7 @@ class ProductMaker {
     const std::vector<int64_t> dims = *site_.graph.value(made).type.static_dims();
     if (dims != site_.out[0].dims()) return Refuse();
     PT_ASSIGN(const TensorLayout layout, DenseLayout(DataType::kFloat32, dims, Layout{order_, {}}));
-    PT_ASSIGN(products.rest, ReadProductRest(site_, group_.rest, made, layout));
+    PT_ASSIGN(products.rest, ReadElementwiseRest(site_, group_.rest, made, layout));
     for (uint32_t i : products.rest->in_place()) {
       if (i != products.input) in_place_.push_back(i);
     }

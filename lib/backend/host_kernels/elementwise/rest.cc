@@ -1,10 +1,10 @@
-#include "lib/backend/host_kernels/products/product_rest.h"
+#include "lib/backend/host_kernels/elementwise/rest.h"
 
 #include <algorithm>
 
 namespace pt::host {
 
-std::vector<uint32_t> ProductRest::in_place() const {
+std::vector<uint32_t> ElementwiseRest::in_place() const {
   std::vector<uint32_t> inputs;
   for (uint32_t i : part.in_place) {
     if (i > 0) inputs.push_back(static_cast<uint32_t>(places[i - 1]));
@@ -12,14 +12,14 @@ std::vector<uint32_t> ProductRest::in_place() const {
   return inputs;
 }
 
-Result<ProductRest> ReadProductRest(const HostSite& site, std::span<const NodeId> rest, ValueId made,
-                                    const TensorLayout& layout) {
+Result<ElementwiseRest> ReadElementwiseRest(const HostSite& site, std::span<const NodeId> rest, ValueId made,
+                                            const TensorLayout& layout) {
   HostSite inner{site.graph, {rest.begin(), rest.end()}, {}, site.out, 1};
   HostOperand result;
   result.value = made;
   result.layout = layout;
   inner.in.push_back(std::move(result));
-  ProductRest read;
+  ElementwiseRest read;
   read.element_bytes = static_cast<uint64_t>(BytesOf(layout.type));
   for (NodeId id : rest) {
     for (ValueId value : site.graph.node(id).inputs) {
@@ -31,12 +31,13 @@ Result<ProductRest> ReadProductRest(const HostSite& site, std::span<const NodeId
       inner.in.push_back(*operand);
     }
   }
-  if (inner.in.size() > ProductRest::kMostOperands) return site.Unsupported("what follows it reads too many values");
+  if (inner.in.size() > ElementwiseRest::kMostOperands)
+    return site.Unsupported("what follows it reads too many values");
   PT_ASSIGN(read.part, MakeElementwisePart(inner));
   return read;
 }
 
-RestRunner::RestRunner(const ProductRest& rest, const HostCall& run, std::byte* slots)
+RestRunner::RestRunner(const ElementwiseRest& rest, const HostCall& run, std::byte* slots)
     : rest_(rest), run_(run), slots_(slots) {
   for (size_t i = 0; i < rest.places.size(); ++i) in_[i + 1] = run.in[rest.places[i]];
   rest.part.enter(Inner(), slots);
