@@ -9,6 +9,7 @@
 
 #include "lib/engine/plan_comparison.h"
 #include "lib/engine/predict_plan.h"
+#include "lib/engine/rough_costs.h"
 #include "lib/engine/useful_split.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/profiler/measure.h"
@@ -67,6 +68,31 @@ Result<Planned> RunPlanner(const Planner& planner, const PlanningProblem& proble
   return planned;
 }
 
+// No groups of those that have costs cover the model.
+bool LeavesNodesUncovered(const Error& error) { return error.id == "planner.no_cover"; }
+
+// By these costs, whatever they lack.
+Result<Plan> PlanByCosts(const Model& model, const Machine& machine, const CostModel& costs,
+                         const ProfileSummary& profile, const PlanOptions& options, Explanations* explanations,
+                         PlanningNotes* notes) {
+  PT_ASSIGN(const Planner* planner, FindPlanner(options.planner));
+  PlanningProblem problem = ProblemOf(model, machine, costs, options);
+  Bound bound = BestBound(problem);
+  problem.bound_ns = bound.ns;
+  PT_ASSIGN(Planned planned, RunPlanner(*planner, problem, options, explanations));
+  if (notes != nullptr) *notes = planned.notes;
+  Plan plan = std::move(planned.plan);
+  PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
+  PT_CHECK_OK(machine.CheckPlugins());
+  SetBound(std::move(bound), plan);
+  // As the one timeline sees it, whatever the planner reckoned with.
+  PT_CHECK_OK(PredictPlan(*model.graph, machine.platform(), costs, plan));
+  plan.report.baselines_ns = std::move(planned.baselines_ns);
+  plan.made_for = MadeForOf(model, machine, plan, profile, options);
+  PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));
+  return plan;
+}
+
 }  // namespace
 
 Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& plan) {
@@ -91,22 +117,12 @@ Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& pl
 Result<Plan> MakeModelPlan(const Model& model, const Machine& machine, const CostModel& costs,
                            const ProfileSummary& profile, const PlanOptions& options, Explanations* explanations,
                            PlanningNotes* notes) {
-  PT_ASSIGN(const Planner* planner, FindPlanner(options.planner));
-  PlanningProblem problem = ProblemOf(model, machine, costs, options);
-  Bound bound = BestBound(problem);
-  problem.bound_ns = bound.ns;
-  PT_ASSIGN(Planned planned, RunPlanner(*planner, problem, options, explanations));
-  if (notes != nullptr) *notes = planned.notes;
-  Plan plan = std::move(planned.plan);
-  PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
-  PT_CHECK_OK(machine.CheckPlugins());
-  SetBound(std::move(bound), plan);
-  // As the one timeline sees it, whatever the planner reckoned with.
-  PT_CHECK_OK(PredictPlan(*model.graph, machine.platform(), costs, plan));
-  plan.report.baselines_ns = std::move(planned.baselines_ns);
-  plan.made_for = MadeForOf(model, machine, plan, profile, options);
-  PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));
-  return plan;
+  Result<Plan> plan = PlanByCosts(model, machine, costs, profile, options, explanations, notes);
+  if (plan.ok() || !options.allow_estimates || !LeavesNodesUncovered(plan.error())) return plan;
+  // A profile that was not finished may know each node in groups alone that exclude each other.
+  const std::unique_ptr<CostModel> covering = MakeCoveringCosts(costs, *model.graph, machine);
+  Result<Plan> covered = PlanByCosts(model, machine, *covering, profile, options, explanations, notes);
+  return covered.ok() ? covered : plan;
 }
 
 Result<DispatchPlan> MakeModelDispatchPlan(const Model& model, const Machine& machine, const CostModel& costs,

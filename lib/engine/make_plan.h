@@ -11,8 +11,9 @@
 
 namespace pt {
 
-// Runs options.planner over the model's candidates and finishes its plan. A planner's illegal plan is kInternal, with
-// all faults. What explanations and notes hold, when not null, is of the plan that is given.
+// Runs options.planner over the model's candidates and finishes its plan. Where the costs leave nodes uncovered, as
+// those of a profile that was not finished may, and estimates are allowed, rough ones fill them up. A planner's illegal
+// plan is kInternal, with all faults. What explanations and notes hold, when not null, is of the plan that is given.
 Result<Plan> MakeModelPlan(const Model& model, const Machine& machine, const CostModel& costs,
                            const ProfileSummary& profile, const PlanOptions& options, Explanations* explanations,
                            PlanningNotes* notes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partitiontuner/cost/costs_over.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -70,7 +71,37 @@ class RoughCosts : public CostModel {
   const Platform& platform_;
 };
 
+class CoveringCosts : public CostsOver {
+ public:
+  CoveringCosts(const CostModel& costs, const Graph& graph, const Machine& machine)
+      : CostsOver(costs), rough_(graph, machine) {}
+
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost = under().OfStep(candidate);
+    if (!cost.run && candidate.nodes.size() == 1) cost.run = Dear(rough_.OfStep(candidate).run);
+    return cost;
+  }
+  std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                  UnitClassId unit_class) const override {
+    const std::optional<Estimate> known = under().Reorder(dims, from, to, unit_class);
+    return known ? known : Dear(rough_.Reorder(dims, from, to, unit_class));
+  }
+
+ private:
+  static std::optional<Estimate> Dear(std::optional<Estimate> estimate) {
+    constexpr int64_t kTimes = 8;
+    if (estimate && estimate->provenance == Provenance::kEstimated) estimate->ns *= kTimes;
+    return estimate;
+  }
+
+  const RoughCosts rough_;
+};
+
 }  // namespace
+
+std::unique_ptr<CostModel> MakeCoveringCosts(const CostModel& costs, const Graph& graph, const Machine& machine) {
+  return std::make_unique<CoveringCosts>(costs, graph, machine);
+}
 
 std::unique_ptr<CostModel> MakeRoughCosts(const Graph& graph, const Machine& machine) {
   return std::make_unique<RoughCosts>(graph, machine);

@@ -1,0 +1,65 @@
+// Plans by costs that know some groups of nodes alone, as those of a profile that ran out of time.
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+
+#include "lib/engine/make_plan.h"
+#include "lib/engine/rough_costs.h"
+#include "partitiontuner/cost/costs_over.h"
+#include "partitiontuner/engine/engine.h"
+#include "test/testing/onnx_bytes.h"
+#include "test/testing/test_data.h"
+
+namespace pt {
+namespace {
+
+// x - Sigmoid - Tanh - Exp - y
+std::string ChainOfThree() {
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", 1, {"4", "8"})};
+  graph.outputs = {testing::ValueInfo("y", 1, {"4", "8"})};
+  graph.nodes = {testing::NodeBytes("Sigmoid", {"x"}, {"a"}), testing::NodeBytes("Tanh", {"a"}, {"b"}),
+                 testing::NodeBytes("Exp", {"b"}, {"y"})};
+  return testing::ModelBytes(graph);
+}
+
+// Of pairs of nodes alone: each node is in one, and no pairs together cover three.
+class CostsOfPairs : public CostsOver {
+ public:
+  using CostsOver::CostsOver;
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost = under().OfStep(candidate);
+    if (candidate.nodes.size() != 2) cost.run.reset();
+    return cost;
+  }
+};
+
+TEST_CASE("MakeModelPlan, CoversWhatAnUnfinishedProfileLeavesOpen", "[engine]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/model.onnx";
+  std::ofstream(path, std::ios::binary) << ChainOfThree();
+  EngineOptions engine_options;
+  engine_options.db_path = "none";
+  const auto engine = Engine::Make(engine_options).value();
+  const auto model = engine->Load(path, {}).value();
+  const auto rough = MakeRoughCosts(*model->graph, engine->machine());
+  const CostsOfPairs costs(*rough);
+  for (const char* planner : {"single:cpu", "heft", "search"}) {
+    CAPTURE(planner);
+    PlanOptions options;
+    options.planner = planner;
+    const Result<Plan> plan = MakeModelPlan(*model, engine->machine(), costs, {}, options, nullptr, nullptr);
+    if (!plan.ok()) FAIL(ToString(plan.error()));
+    CHECK_FALSE(plan->complete);
+    // What has costs comes first: a pair, and one node by an estimate.
+    size_t steps = 0;
+    for (const Step& step : plan->steps) steps += std::holds_alternative<RunGroup>(step.work) ? 1 : 0;
+    CHECK(steps == 2);
+    options.allow_estimates = false;
+    const Result<Plan> refused = MakeModelPlan(*model, engine->machine(), costs, {}, options, nullptr, nullptr);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().id == "planner.no_cover");
+  }
+}
+
+}  // namespace
+}  // namespace pt
