@@ -80,6 +80,13 @@ TEST_CASE("Page, ProseFitsIn120Columns", "[structure]") {
   }
 }
 
+// A gap is a line, so that all of them are seen at once; stories are in the log.
+TEST_CASE("Page, RoadmapHasAtMost100Lines", "[structure]") {
+  for (const SourceFile& page : ReadPages()) {
+    if (page.path == "docs/roadmap.md") CHECK(std::ranges::count(page.text, '\n') <= 100);
+  }
+}
+
 // Phrases that were found in messages and pages and that a native engineer would not write: "is not a X", "unknown X",
 // "duplicate X", "not known until run time", "cannot be combined with" and "unused" are what stands for them.
 const std::regex& TranslatedPhrase() {
