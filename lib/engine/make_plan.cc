@@ -120,6 +120,7 @@ Result<Plan> MakeModelPlan(const Model& model, const Machine& machine, const Cos
   Result<Plan> plan = PlanByCosts(model, machine, costs, profile, options, explanations, notes);
   if (plan.ok() || !options.allow_estimates || !LeavesNodesUncovered(plan.error())) return plan;
   // A profile that was not finished may know each node in groups alone that exclude each other.
+  if (explanations != nullptr) *explanations = {};
   const std::unique_ptr<CostModel> covering = MakeCoveringCosts(costs, *model.graph, machine);
   Result<Plan> covered = PlanByCosts(model, machine, *covering, profile, options, explanations, notes);
   return covered.ok() ? covered : plan;
