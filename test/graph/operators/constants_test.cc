@@ -12,20 +12,16 @@
 #include "partitiontuner/graph/operators/signals.h"
 #include "partitiontuner/graph/operators/training.h"
 #include "partitiontuner/graph/operators/windows.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
 
+using testing::Attributes;
+using testing::Made;
+
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
-Node Made(const char* op, Attributes attributes = {}) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
 
 TEST_CASE("ReadConstant, TakesNumbersFromWhicheverAttributeHoldsThem", "[graph]") {
   CHECK(ReadConstant(Made("Constant", {{"value", Tensor::Int64({2}, {3, 4})}}))->ToInts() == Ints{3, 4});

@@ -4,22 +4,18 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/graph/operators/classifiers.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
+
+using testing::Attributes;
+using testing::Made;
 
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Reals = std::vector<double>;
 using Texts = std::vector<std::string>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
-Node Made(const char* op, Attributes attributes) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
 
 Tensor Doubles(const Reals& values) { return Tensor::Of<double>(DataType::kFloat64, {std::ssize(values)}, values); }
 Tensor Bytes(const std::vector<uint8_t>& values) {

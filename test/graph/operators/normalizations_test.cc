@@ -4,16 +4,12 @@
 #include <limits>
 
 #include "partitiontuner/graph/operators/elementwise.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
 
-Node Made(const char* op, std::map<std::string, Attribute, std::less<>> attributes = {}) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
+using testing::Made;
 
 TEST_CASE("ReadBatchNormalization, DefaultsAndEachAttribute", "[graph]") {
   CHECK(ReadBatchNormalization(Made("BatchNormalization")) == BatchNormalizationNode{1e-5F, 0.9F, false});

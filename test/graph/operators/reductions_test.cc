@@ -3,20 +3,16 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/graph/operators/movements.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
 
+using testing::Made;
+
 constexpr int64_t kNow = 25;
 using Ints = std::vector<int64_t>;
 using Mask = std::vector<bool>;
-
-Node Made(const char* op, std::map<std::string, Attribute, std::less<>> attributes = {}) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
 
 std::optional<Tensor> List(const Ints& axes) { return Tensor::Int64({static_cast<int64_t>(axes.size())}, axes); }
 

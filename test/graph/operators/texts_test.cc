@@ -4,21 +4,17 @@
 #include <cmath>
 
 #include "partitiontuner/graph/operators/labels.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
 
+using testing::Attributes;
+using testing::Made;
+
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Texts = std::vector<std::string>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
-Node Made(const char* op, Attributes attributes = {}) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
 
 TEST_CASE("ReadStringNormalizer, DefaultsAndEachAttribute", "[graph]") {
   const StringNormalizerNode plain = *ReadStringNormalizer(Made("StringNormalizer"));
