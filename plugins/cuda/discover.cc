@@ -128,7 +128,7 @@ class Discovery {
   }
 
   // The sender copies, as the one that writes: reads over the bus wait for their answers. Where a device cannot write
-  // to another one's memory there is no link. CUDA would still copy, through memory of the host, but that is two
+  // to another one's memory there is no link. CUDA would copy through memory of the host then, but that is two
   // copies, which a plan can see and time as such.
   Status AddPeerLinks(const std::vector<Found>& found, Platform& platform) const {
     for (const Found& from : found) {

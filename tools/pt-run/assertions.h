@@ -19,7 +19,7 @@ struct Assertion {
   bool takes_bound = false;  // the bound itself is allowed: <= or >=
   double bound = 0;          // nanoseconds, or a quotient
 };
-// compares: several plans are measured, without which there is no speedup. Errors: kUsage.
+// compares: several plans are measured, which a speedup needs. Errors: kUsage.
 Result<std::vector<Assertion>> AssertionsFrom(std::span<const std::string> texts, bool compares);
 
 // By the 95 % interval of what is claimed. Too few runs have an interval without an end, and show nothing.

@@ -207,7 +207,7 @@ class Bound final : public BoundKernel {
     }
   }
 
-  // Of a sequence without steps there is no state.
+  // A sequence without steps has no state.
   void Give(const float* from, float* to, const Place& place, size_t d, int64_t row) const {
     if (to == nullptr) return;
     const StateStrides strides = StridesOfState(parts_->node, place);
