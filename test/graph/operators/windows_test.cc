@@ -10,18 +10,14 @@
 #include "partitiontuner/graph/operators/sampling.h"
 #include "partitiontuner/graph/operators/selections.h"
 #include "partitiontuner/graph/operators/views.h"
+#include "test/graph/operators/made_node.h"
 
 namespace pt {
 namespace {
 
 using Ints = std::vector<int64_t>;
+using testing::Made;
 
-Node Made(const char* op, std::map<std::string, Attribute, std::less<>> attributes = {}) {
-  Node node;
-  node.op = op;
-  node.attributes = std::move(attributes);
-  return node;
-}
 Attribute Word(const char* word) { return std::string(word); }
 
 TEST_CASE("ReadWindowNode, WithoutAttributesItIsDenseAndUnpadded", "[graph]") {
