@@ -41,7 +41,7 @@ void RunState::EnqueueStep(StepId step, CoreState& core) {
 
 void RunState::RecordStep(StepId step) {
   if (ShouldStop()) return;
-  Status status = streams_[plan_.steps[step.index()].unit.index()]->Record(*events_[step.index()]);
+  Status status = streams_[plan_.steps[step.index()].unit.index()]->Record(EndOf(step));
   if (status.ok()) {
     recorded_[step.index()] = generation_;
   } else {
@@ -51,7 +51,7 @@ void RunState::RecordStep(StepId step) {
 
 void RunState::StreamWait(StepId step, StepId predecessor) {
   if (ShouldStop()) return;
-  Status status = streams_[plan_.steps[step.index()].unit.index()]->Wait(*events_[predecessor.index()]);
+  Status status = streams_[plan_.steps[step.index()].unit.index()]->Wait(EndOf(predecessor));
   if (!status.ok()) FailStep(step, std::move(status).error());
 }
 
@@ -129,16 +129,16 @@ Status RunState::RunScript(uint32_t index, Events events) {
     Stream& stream = *streams_[plan_.steps[step.index()].unit.index()];
     Status status;
     if (instruction.kind == Kind::kStreamWait) {
-      status = stream.Wait(*events_[instruction.index]);
+      status = stream.Wait(EndOf(StepId(instruction.index)));
     } else if (instruction.kind == Kind::kEnqueue) {
       status = Launch(step);
-      if (status.ok() && events == Events::kOfAllSteps) status = stream.Record(*events_[step.index()]);
+      if (status.ok() && events == Events::kOfAllSteps) status = stream.Record(EndOf(step));
     } else if (events == Events::kThatAreAskedFor) {
-      status = stream.Record(*events_[step.index()]);
+      status = stream.Record(EndOf(step));
     }
     if (!status.ok()) return Labelled(step, std::move(status).error());
   }
-  for (StepId last : segment.last) PT_CHECK_OK(origin.Wait(*events_[last.index()]));
+  for (StepId last : segment.last) PT_CHECK_OK(origin.Wait(EndOf(last)));
   return {};
 }
 
@@ -146,7 +146,7 @@ Status RunState::RunScript(uint32_t index, Events events) {
 void RunState::PollEvent(StepId step) {
   // What was not launched because the run stopped is not waited for.
   if (recorded_[step.index()] != generation_) return;
-  Event& event = *events_[step.index()];
+  Event& event = EndOf(step);
   SpinTimer timer(workers_.crowded());
   while (true) {
     Result<bool> ready = event.Ready();
@@ -198,7 +198,7 @@ void RunState::LoseDevice(DeviceId device) {
 void RunState::BlameStep() {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     if (!plan_.asynchronous(StepId(i)) || recorded_[i] != generation_) continue;
-    Result<bool> ready = events_[i]->Ready();
+    Result<bool> ready = EndOf(StepId(i)).Ready();
     if (ready.ok() || ready.error().id == "stream.revoked") continue;
     error_.reset();
     FailStep(StepId(i), std::move(ready).error());

@@ -311,7 +311,7 @@ bool DispatchState::IsReady(StepId step) {
   Result<bool> ready = false;
   {
     const std::lock_guard lock(device_mutex_);
-    ready = events_[step.index()]->Ready();
+    ready = EndOf(step).Ready();
   }
   if (!ready.ok()) FailDevice(step, std::move(ready).error());
   return ready.ok() && *ready;

@@ -37,17 +37,24 @@ bool RunState::HasDeviceTimes(StepId step) const {
   return plan_.asynchronous(step) && !plan_.driver(step).HasVirtualClock();
 }
 
-// Events for the starts of steps are made for the first run that is timed. Each device's clock is tied to the host's by
+// Only runs that are timed need events that keep time.
+Event& RunState::EndOf(StepId step) const {
+  return timed_ && HasDeviceTimes(step) ? *end_events_[step.index()] : *events_[step.index()];
+}
+
+// Events that keep time are made for the first run that is timed. Each device's clock is tied to the host's by
 // an event on a stream that has nothing to do.
 Status RunState::PrepareTrace() {
   start_events_.resize(plan_.steps.size());
+  end_events_.resize(plan_.steps.size());
   clocks_.resize(plan_.machine.platform().devices.size());
   for (DeviceClock& clock : clocks_) clock.host_ns = 0;
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     if (!HasDeviceTimes(StepId(i))) continue;
     DeviceDriver& driver = plan_.driver(StepId(i));
-    if (!start_events_[i]) {
-      PT_ASSIGN(start_events_[i], driver.MakeEvent());
+    for (auto* events : {&start_events_, &end_events_}) {
+      if ((*events)[i]) continue;
+      PT_ASSIGN((*events)[i], driver.MakeEvent());
     }
     DeviceClock& clock = clocks_[driver.id().index()];
     if (clock.host_ns != 0) continue;
@@ -63,7 +70,7 @@ Status RunState::PrepareTrace() {
 void RunState::AddDeviceTimes(StepId step) {
   const DeviceClock& clock = clocks_[plan_.driver(step).id().index()];
   const Result<int64_t> start = start_events_[step.index()]->ElapsedNs(*clock.event);
-  const Result<int64_t> end = events_[step.index()]->ElapsedNs(*clock.event);
+  const Result<int64_t> end = end_events_[step.index()]->ElapsedNs(*clock.event);
   StepTimes& times = times_[step.index()];
   times.end_ns = times.start_ns;
   if (!start.ok() || !end.ok()) return;

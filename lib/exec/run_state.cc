@@ -99,7 +99,7 @@ Status RunState::Allocate() {
     const UnitId unit = plan_.steps[i].unit;
     const UnitClass& unit_class = platform.unit_class(platform.unit(unit).unit_class);
     if (!unit_class.on_host()) {
-      PT_ASSIGN(events_[i], plan_.machine.driver(unit_class.device).MakeEvent());
+      PT_ASSIGN(events_[i], plan_.machine.driver(unit_class.device).MakeUntimedEvent());
     }
     if (streams_[unit.index()]) continue;
     if (!unit_class.on_host()) {
@@ -120,7 +120,7 @@ Status RunState::Allocate() {
   staged_outputs_.resize(plan_.graph->outputs().size());
   for (size_t i = 0; i < steps; ++i) PT_CHECK_OK(AllocateStaging(StepId(i)));
   for (const Segment& segment : plan_.program.segments) {
-    PT_ASSIGN(std::unique_ptr<Event> fork, plan_.driver(segment.steps.front()).MakeEvent());
+    PT_ASSIGN(std::unique_ptr<Event> fork, plan_.driver(segment.steps.front()).MakeUntimedEvent());
     forks_.push_back(std::move(fork));
   }
   executables_.resize(plan_.program.segments.size());

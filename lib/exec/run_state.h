@@ -153,6 +153,7 @@ class RunState : public CoreJob, protected StopFlag {
   RunReport ReportOf(int64_t start_ns, const Timeline& timeline) const;
   void FillTrace(Trace& trace, const RunReport& report, const Timeline& timeline);
   bool HasDeviceTimes(StepId step) const;
+  Event& EndOf(StepId step) const;  // the event of this run
   void AddDeviceTimes(StepId step);
 
   // A run whose caller does everything: holds one core.
@@ -177,7 +178,8 @@ class RunState : public CoreJob, protected StopFlag {
   std::vector<std::unique_ptr<WorkerTeam>> teams_;             // by unit; null on asynchronous ones
   std::vector<std::unique_ptr<Stream>> streams_;               // by unit in use
   std::vector<std::unique_ptr<Event>> events_;                 // by asynchronous step
-  std::vector<std::unique_ptr<Event>> start_events_;           // the same, when traced
+  std::vector<std::unique_ptr<Event>> start_events_;           // of timed runs: where there are device times
+  std::vector<std::unique_ptr<Event>> end_events_;             // likewise; they stand in the place of events_ then
   std::vector<std::unique_ptr<DeviceBuffer>> staged_inputs_;   // by copy step that reads the caller's buffer
   std::vector<std::unique_ptr<DeviceBuffer>> staged_outputs_;  // by output
   std::vector<std::unique_ptr<Event>> forks_;                  // by segment: where its units part

@@ -17,7 +17,7 @@ constexpr uint32_t kLaunchesAtOnce = 50;  // fewer than any queue holds, so that
 Result<std::unique_ptr<CopyWork>> CopyWork::Make(DeviceDriver& driver, const CancelToken* cancel) {
   PT_ASSIGN(TimedQueue queue, TimedQueue::Make(driver, cancel));
   std::unique_ptr<CopyWork> work(new CopyWork(driver, std::move(queue)));
-  PT_ASSIGN(work->event_, driver.MakeEvent());
+  PT_ASSIGN(work->event_, driver.MakeUntimedEvent());
   return work;
 }
 

@@ -23,7 +23,7 @@ class StreamRunner : public DeviceRunner {
     if (memory_bytes > 0) reuse_distance = std::min(reuse_distance, memory_bytes / kMostShareOfMemory);
     PT_ASSIGN(junk_, driver_.Allocate(reuse_distance / 2));
     PT_ASSIGN(more_junk_, driver_.Allocate(reuse_distance / 2));
-    PT_ASSIGN(fork_, driver_.MakeEvent());
+    PT_ASSIGN(fork_, driver_.MakeUntimedEvent());
     return {};
   }
 
@@ -62,7 +62,7 @@ class StreamRunner : public DeviceRunner {
     while (branches_.size() + 1 < subjects.size()) {
       Branch branch;
       PT_ASSIGN(branch.stream, driver_.MakeStream());
-      PT_ASSIGN(branch.end, driver_.MakeEvent());
+      PT_ASSIGN(branch.end, driver_.MakeUntimedEvent());
       branches_.push_back(std::move(branch));
     }
     PT_ASSIGN(const int64_t fork_ns, ForkNs(subjects.size()));

@@ -112,7 +112,8 @@ Result<std::unique_ptr<DeviceBuffer>> CudaDriver::AllocateHost(uint64_t bytes) {
 }
 
 Result<std::unique_ptr<Stream>> CudaDriver::MakeStream() { return CudaStream::Make(context_); }
-Result<std::unique_ptr<Event>> CudaDriver::MakeEvent() { return CudaEvent::Make(context_); }
+Result<std::unique_ptr<Event>> CudaDriver::MakeEvent() { return CudaEvent::Make(context_, true); }
+Result<std::unique_ptr<Event>> CudaDriver::MakeUntimedEvent() { return CudaEvent::Make(context_, false); }
 
 Result<std::shared_ptr<const Blas>> CudaDriver::blas() {
   const std::lock_guard lock(mutex_);

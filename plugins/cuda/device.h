@@ -37,6 +37,7 @@ class CudaDriver : public DeviceDriver, public TellsState {
   Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override;
   Result<std::unique_ptr<Stream>> MakeStream() override;
   Result<std::unique_ptr<Event>> MakeEvent() override;
+  Result<std::unique_ptr<Event>> MakeUntimedEvent() override;
   // The peer is the host or a device that this one CanReach, whose memory it then reads or writes by itself. Errors as
   // Context::Do; kUsage: "cuda.other_device", "cuda.link" (no such link in the platform); "cuda.lost" of the peer.
   Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,

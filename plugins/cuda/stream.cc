@@ -34,40 +34,58 @@ void AddNew(const std::shared_ptr<Context>& context, Contexts& to) {
 
 }  // namespace
 
-EventPoints::~EventPoints() {
-  for (const CUevent event : {point, fork}) {
-    if (event != nullptr) context->Always([&] { return context->driver().cuEventDestroy(event); });
-  }
+Point::~Point() {
+  if (event != nullptr) context->Always([&] { return context->driver().cuEventDestroy(event); });
 }
 
-Result<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context) {
+Result<std::shared_ptr<Point>> Point::Make(std::shared_ptr<Context> context, bool timed) {
+  auto point = std::make_shared<Point>(std::move(context), timed);
+  PT_CHECK_OK(point->context->Do("cuEventCreate", [&] {
+    return point->context->driver().cuEventCreate(&point->event, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+  }));
+  return point;
+}
+
+EventPoints::~EventPoints() {
+  if (fork != nullptr) own->context->Always([&] { return own->context->driver().cuEventDestroy(fork); });
+}
+
+Result<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context, bool timed) {
   auto points = std::make_shared<EventPoints>();
-  points->context = context;
-  const DriverFunctions& cu = context->driver();
-  PT_CHECK_OK(context->Do("cuEventCreate", [&] { return cu.cuEventCreate(&points->point, CU_EVENT_DEFAULT); }));
-  PT_CHECK_OK(context->Do("cuEventCreate", [&] { return cu.cuEventCreate(&points->fork, CU_EVENT_DISABLE_TIMING); }));
+  PT_ASSIGN(points->own, Point::Make(context, timed));
+  points->reached = points->own;
+  PT_CHECK_OK(context->Do("cuEventCreate", [&] {
+    return context->driver().cuEventCreate(&points->fork, CU_EVENT_DISABLE_TIMING);
+  }));
   return std::unique_ptr<Event>(new CudaEvent(std::move(points)));
 }
 
 Result<bool> CudaEvent::Ready() {
-  Context& context = *points_->context;
-  const CUresult code = context.Code([&] { return context.driver().cuEventQuery(points_->point); });
+  const Point& point = *points_->reached;
+  Context& context = *point.context;
+  const CUresult code = context.Code([&] { return context.driver().cuEventQuery(point.event); });
   if (code == CUDA_ERROR_NOT_READY) {
-    for (const std::shared_ptr<Context>& peer : points_->awaited) PT_CHECK_OK(peer->CheckAlive());
+    for (const std::shared_ptr<Context>& peer : point.awaited) PT_CHECK_OK(peer->CheckAlive());
     return false;
   }
   PT_CHECK_OK(context.Judge("cuEventQuery", code));
-  PT_CHECK_OK(TakeFault(points_->faults));
+  PT_CHECK_OK(TakeFault(point.faults));
   return true;
 }
 
 Result<int64_t> CudaEvent::ElapsedNs(const Event& since) const {
   const auto* other = dynamic_cast<const CudaEvent*>(&since);
-  if (other == nullptr || other->points_->context != points_->context) return OtherDevice("ElapsedNs", "event");
-  Context& context = *points_->context;
+  if (other == nullptr || other->points_->own->context != points_->own->context) {
+    return OtherDevice("ElapsedNs", "event");
+  }
+  const Point &from = *other->points_->reached, &to = *points_->reached;
+  if (!from.timed || !to.timed) {
+    return MakeError(ErrorCode::kUsage, "cuda.untimed", "ElapsedNs: an event keeps no time");
+  }
+  Context& context = *to.context;
   float milliseconds = 0;
-  const CUresult code = context.Code(
-      [&] { return context.driver().cuEventElapsedTime(&milliseconds, other->points_->point, points_->point); });
+  const CUresult code =
+      context.Code([&] { return context.driver().cuEventElapsedTime(&milliseconds, from.event, to.event); });
   // The second: one of them was never recorded.
   if (code == CUDA_ERROR_NOT_READY || code == CUDA_ERROR_INVALID_HANDLE) {
     return MakeError(ErrorCode::kUsage, "cuda.not_ready", "ElapsedNs: an event is not ready yet");
@@ -80,17 +98,23 @@ CudaExecutable::~CudaExecutable() {
   context_->Always([&] { return context_->driver().cuGraphExecDestroy(graph_); });
 }
 
+Status CudaExecutable::MakeEnd(FaultWords faults) {
+  const bool timed = std::ranges::any_of(events_, [](const auto& event) { return event->own->timed; });
+  PT_ASSIGN(end_, Point::Make(context_, timed));
+  end_->faults = std::move(faults);
+  return {};
+}
+
 Status CudaExecutable::Launch(Stream& stream) {
   CudaStream* const cuda = AsCuda(stream);
   if (cuda == nullptr || &cuda->context() != context_.get()) return OtherDevice("Launch", "stream");
   if (cuda->is_capturing()) return BadCapture("an executable cannot be launched into a capture");
   const DriverFunctions& cu = context_->driver();
   PT_CHECK_OK(context_->Do("cuGraphLaunch", [&] { return cu.cuGraphLaunch(graph_, cuda->handle()); }));
-  cuda->Follow(faults_);
+  cuda->Follow(end_->faults);
+  PT_CHECK_OK(cuda->RecordPoint(*end_));
   for (const std::shared_ptr<EventPoints>& event : events_) {
-    event->faults = faults_;
-    event->awaited = cuda->awaited();
-    PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return cu.cuEventRecord(event->point, cuda->handle()); }));
+    if (event->reached != end_) event->reached = end_;
   }
   return {};
 }
@@ -113,17 +137,26 @@ void CudaStream::Follow(const FaultWords& words) {
   }
 }
 
+Status CudaStream::RecordPoint(Point& point) {
+  point.awaited = awaited_;
+  return context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(point.event, handle_); });
+}
+
 Status CudaStream::Record(Event& event) {
   auto* const mine = dynamic_cast<CudaEvent*>(&event);
-  if (mine == nullptr || mine->points_->context != context_) return OtherDevice("Record", "event");
-  const CUevent handle = capture_ ? mine->points_->fork : mine->points_->point;
-  PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(handle, handle_); }));
-  mine->capture_ = capture_;
+  if (mine == nullptr || mine->points_->own->context != context_) return OtherDevice("Record", "event");
+  EventPoints& points = *mine->points_;
   if (!capture_) {
-    mine->points_->faults = faults_;
-    mine->points_->awaited = awaited_;
+    PT_CHECK_OK(RecordPoint(*points.own));
+    points.own->faults = faults_;
+    points.reached = points.own;
+    mine->capture_.reset();
+    return {};
   }
-  if (capture_ && std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
+  PT_CHECK_OK(
+      context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(points.fork, handle_); }));
+  mine->capture_ = capture_;
+  if (std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
     capture_->events.push_back(mine->points_);
   }
   return {};
@@ -133,13 +166,14 @@ Status CudaStream::Wait(Event& event) {
   auto* const mine = dynamic_cast<CudaEvent*>(&event);
   if (mine == nullptr) return OtherDevice("Wait", "event");
   const bool captured = mine->capture_ != nullptr && !mine->capture_->over;
-  if (mine->points_->context != context_) {
+  const Point& reached = *mine->points_->reached;
+  if (reached.context != context_) {
     if (captured) return BadCapture("an event cannot be waited for by another device while it is being captured");
-    return WaitForPeer(*mine->points_);
+    return WaitForPeer(reached);
   }
   if (captured && capture_ && capture_ != mine->capture_) return BadCapture("two captures cannot wait for each other");
   if (capture_ && !captured) return BadCapture("a capture cannot wait for an event that was recorded outside");
-  const CUevent handle = captured ? mine->points_->fork : mine->points_->point;
+  const CUevent handle = captured ? mine->points_->fork : reached.event;
   PT_CHECK_OK(context_->Do("cuStreamWaitEvent", [&] {
     return context_->driver().cuStreamWaitEvent(handle_, handle, CU_EVENT_WAIT_DEFAULT);
   }));
@@ -147,26 +181,26 @@ Status CudaStream::Wait(Event& event) {
     capture_ = mine->capture_;
     capture_->streams.push_back(this);
   }
-  if (!captured) ComeAfter(*mine->points_);
+  if (!captured) ComeAfter(reached);
   return {};
 }
 
-void CudaStream::ComeAfter(const EventPoints& points) {
-  for (const std::shared_ptr<Context>& context : points.awaited) {
+void CudaStream::ComeAfter(const Point& point) {
+  for (const std::shared_ptr<Context>& context : point.awaited) {
     if (context != context_) AddNew(context, awaited_);
   }
-  if (points.context != context_) AddNew(points.context, awaited_);
+  if (point.context != context_) AddNew(point.context, awaited_);
 }
 
-Status CudaStream::WaitForPeer(const EventPoints& points) {
+Status CudaStream::WaitForPeer(const Point& point) {
   if (capture_) return BadCapture("a capture cannot wait for an event of another device");
-  Context& peer = *points.context;
+  Context& peer = *point.context;
   // Its events are never reached any more; a driver that lets this stream wait for one would have it wait for ever.
   if (peer.is_lost()) return peer.Judge("cuStreamWaitEvent", CUDA_ERROR_CONTEXT_IS_DESTROYED);
   PT_CHECK_OK(context_->DoWith(peer.name(), "cuStreamWaitEvent", [&] {
-    return context_->driver().cuStreamWaitEvent(handle_, points.point, CU_EVENT_WAIT_DEFAULT);
+    return context_->driver().cuStreamWaitEvent(handle_, point.event, CU_EVENT_WAIT_DEFAULT);
   }));
-  ComeAfter(points);
+  ComeAfter(point);
   return {};
 }
 
@@ -216,8 +250,9 @@ Result<std::unique_ptr<Executable>> CudaStream::EndCapture() {
                              [&] { return cu.cuGraphInstantiateWithFlags(&executable, graph, 0); });
   context_->Always([&] { return cu.cuGraphDestroy(graph); });
   if (!made.ok()) return std::move(made).error();
-  return std::unique_ptr<Executable>(
-      std::make_unique<CudaExecutable>(context_, executable, std::move(capture->events), std::move(faults)));
+  auto recorded = std::make_unique<CudaExecutable>(context_, executable, std::move(capture->events));
+  PT_CHECK_OK(recorded->MakeEnd(std::move(faults)));
+  return std::unique_ptr<Executable>(std::move(recorded));
 }
 
 }  // namespace pt::cuda

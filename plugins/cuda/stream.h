@@ -3,10 +3,10 @@
 // CUDA cannot take back what a stream was given: all that was enqueued counts as begun, so Revoke has nothing to drop.
 //
 // Events within a capture. A CUDA event that is recorded in a capture stands for a place in the recording and cannot
-// be asked from outside, so each of our events owns two: `fork` for what is captured, `point` for everybody else.
-// CUDA can record an event from within a graph, but says little about what such an event answers between the launch
-// and the record. So every launch records the points of its events behind the whole graph instead: later than need be,
-// never too early.
+// be asked from outside, so each of our events owns two: `fork` for what is captured, `own` for everybody else. CUDA can
+// record an event from within a graph, but says little about what such an event answers between the launch and the
+// record. So all events of a recording are reached where all of it is over, later than need be and never too early: one
+// point, which each launch records behind the graph, however many events there are.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,28 @@ using FaultWords = std::vector<std::shared_ptr<FaultWord>>;
 // Devices.
 using Contexts = std::vector<std::shared_ptr<Context>>;
 
-// The two CUDA events of an event; shared with the executables that record it.
+// A CUDA event that is recorded outside captures.
+struct Point {
+  Point(std::shared_ptr<Context> of, bool keeps_time) : context(std::move(of)), timed(keeps_time) {}
+  ~Point();
+  Point(const Point&) = delete;
+  Point& operator=(const Point&) = delete;
+  static Result<std::shared_ptr<Point>> Make(std::shared_ptr<Context> context, bool timed);
+
+  const std::shared_ptr<Context> context;
+  const bool timed;  // it tells when it was reached
+  CUevent event = nullptr;
+  FaultWords faults;  // of the streams whose work is before it
+  Contexts awaited;   // other devices on which work is before it
+};
+
+// What an event stands on; shared with the executables that record it.
 struct EventPoints {
-  std::shared_ptr<Context> context;
-  CUevent point = nullptr, fork = nullptr;
-  FaultWords faults;  // of the streams whose work is before the point
-  Contexts awaited;   // other devices on which work is before the point
   ~EventPoints();
+
+  std::shared_ptr<Point> own;
+  CUevent fork = nullptr;
+  std::shared_ptr<Point> reached;  // the one that counts: its own, or the end of the executable that was launched last
 };
 
 // What a capture knows so far. The streams in it share it.
@@ -42,10 +57,12 @@ struct Capture {
 
 class CudaEvent : public Event {
  public:
-  static Result<std::unique_ptr<Event>> Make(std::shared_ptr<Context> context);
+  // timed: it can tell ElapsedNs.
+  static Result<std::unique_ptr<Event>> Make(std::shared_ptr<Context> context, bool timed);
 
   // "cuda.lost" of the other device where one was lost that the point comes after.
   Result<bool> Ready() override;
+  // Of an executable's events: to where all of it is over. kUsage besides: one keeps no time ("cuda.untimed").
   Result<int64_t> ElapsedNs(const Event& since) const override;
 
  private:
@@ -58,20 +75,23 @@ class CudaEvent : public Event {
 
 class CudaExecutable : public Executable {
  public:
-  CudaExecutable(std::shared_ptr<Context> context, CUgraphExec graph, std::vector<std::shared_ptr<EventPoints>> events,
-                 FaultWords faults)
-      : context_(std::move(context)), graph_(graph), events_(std::move(events)), faults_(std::move(faults)) {}
+  // Takes the graph.
+  CudaExecutable(std::shared_ptr<Context> context, CUgraphExec graph, std::vector<std::shared_ptr<EventPoints>> events)
+      : context_(std::move(context)), graph_(graph), events_(std::move(events)) {}
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
 
+  // Makes the point at which all of it is over, to be called once and before Launch. faults: of the streams that were
+  // recorded.
+  Status MakeEnd(FaultWords faults);
   Status Launch(Stream& stream) override;
 
  private:
   const std::shared_ptr<Context> context_;
   const CUgraphExec graph_;
   const std::vector<std::shared_ptr<EventPoints>> events_;
-  const FaultWords faults_;  // of the streams that were recorded
+  std::shared_ptr<Point> end_;
 };
 
 class CudaStream : public Stream {
@@ -97,7 +117,8 @@ class CudaStream : public Stream {
   bool is_capturing() const { return capture_ != nullptr; }
   // Where its kernels tell of bad data.
   FaultWord& fault() { return *faults_.front(); }
-  const Contexts& awaited() const { return awaited_; }
+  // Behind all that it was given so far. Not in a capture.
+  Status RecordPoint(Point& point);
   // Takes these for its own as well: of what it launches.
   void Follow(const FaultWords& words);
 
@@ -105,8 +126,8 @@ class CudaStream : public Stream {
   explicit CudaStream(std::shared_ptr<Context> context)
       : context_(context), faults_{std::make_shared<FaultWord>(std::move(context))} {}
 
-  Status WaitForPeer(const EventPoints& points);
-  void ComeAfter(const EventPoints& points);
+  Status WaitForPeer(const Point& point);
+  void ComeAfter(const Point& point);
 
   const std::shared_ptr<Context> context_;
   CUstream handle_ = nullptr;

@@ -135,6 +135,8 @@ class DeviceDriver {
   virtual void PlaceNear(DeviceBuffer& /*buffer*/, uint64_t /*offset*/, uint64_t /*bytes*/, uint32_t /*node*/) {}
   virtual Result<std::unique_ptr<Stream>> MakeStream() = 0;
   virtual Result<std::unique_ptr<Event>> MakeEvent() = 0;
+  // For order alone, which some devices have cheaper: its ElapsedNs may answer kUsage. The default keeps time as well.
+  virtual Result<std::unique_ptr<Event>> MakeUntimedEvent() { return MakeEvent(); }
   // Enqueues a copy of bytes between this device's memory and that of `peer`, the host unless said otherwise; `peer`
   // has no meaning for kWithin. Both sides stay valid until it is over.
   virtual Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
