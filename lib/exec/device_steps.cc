@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/exec/clock.h"
+#include "lib/exec/device_wait.h"
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
 
@@ -143,19 +144,29 @@ Status RunState::RunScript(uint32_t index, Events events) {
 }
 
 // Ends when the run is to stop, too: what the device still does is SettleDevices' affair.
-void RunState::PollEvent(StepId step) {
+void RunState::PollEvent(StepId step, const CoreState& core) {
   // What was not launched because the run stopped is not waited for.
   if (recorded_[step.index()] != generation_) return;
   Event& event = EndOf(step);
-  SpinTimer timer(workers_.crowded());
+  const int64_t begin_ns = NowNs(), since_start_ns = begin_ns - core.begin_ns;
+  const std::atomic_ref<int64_t> measured_ns(device_ends_[step.index()].measured_ns);
+  const int64_t end_ns =
+      ExpectedNs(device_ends_[step.index()].predicted_ns, measured_ns.load(std::memory_order_relaxed));
+  const DeviceWait wait(begin_ns, std::max<int64_t>(end_ns - since_start_ns, 0), workers_.crowded());
   while (true) {
     Result<bool> ready = event.Ready();
     if (!ready.ok()) {
       FailDevice(step, std::move(ready).error());
       return;
     }
+    const int64_t now_ns = NowNs();
+    if (*ready) measured_ns.store(now_ns - core.begin_ns, std::memory_order_relaxed);
     if (*ready || ShouldStop()) return;
-    if (!timer.KeepSpinning()) SpinTimer::Doze();
+    if (const int64_t pause_ns = wait.PauseNs(now_ns); pause_ns > 0) {
+      SleepFor(pause_ns);
+    } else {
+      RelaxCore();
+    }
   }
 }
 

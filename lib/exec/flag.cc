@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/exec/clock.h"
+#include "lib/exec/device_wait.h"
 
 namespace pt {
 namespace {
@@ -50,10 +51,7 @@ bool SpinTimer::KeepSpinning() {
   return now - since_ns_ <= limit_ns_;
 }
 
-void SpinTimer::Doze() {
-  const timespec pause = {0, 20'000};
-  nanosleep(&pause, nullptr);
-}
+void SpinTimer::Doze() { SleepFor(20'000); }
 
 void Flag::Set(uint32_t value) {
   word_.store(value);

@@ -123,6 +123,7 @@ Status RunState::Allocate() {
     PT_ASSIGN(std::unique_ptr<Event> fork, plan_.driver(segment.steps.front()).MakeUntimedEvent());
     forks_.push_back(std::move(fork));
   }
+  PredictDeviceEnds();
   executables_.resize(plan_.program.segments.size());
   is_plain_.assign(plan_.program.segments.size(), 0);
   if (plan_.virtual_clock) PrepareTimeline();
@@ -145,6 +146,20 @@ Status RunState::Allocate() {
   }
   PlaceCounters();
   return {};
+}
+
+// Events of a segment are ready when all of it is over.
+void RunState::PredictDeviceEnds() {
+  device_ends_.resize(plan_.steps.size());
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    const Step& step = plan_.plan.steps[i];
+    device_ends_[i].predicted_ns = step.expected_start_ns + step.expected_ns;
+  }
+  for (const Segment& segment : plan_.program.segments) {
+    int64_t end_ns = 0;
+    for (StepId step : segment.steps) end_ns = std::max(end_ns, device_ends_[step.index()].predicted_ns);
+    for (StepId step : segment.steps) device_ends_[step.index()].predicted_ns = end_ns;
+  }
 }
 
 void RunState::PlaceCounters() {

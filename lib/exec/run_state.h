@@ -56,6 +56,10 @@ class RunState : public CoreJob, protected StopFlag {
 
  protected:  // for DispatchState, which works off the same steps in an order of its own
   struct alignas(64) StepFlag : Flag {};
+  // Of a step of a device, from the start of a run on: what the plan says, and when the run before has seen it.
+  struct DeviceEnd {
+    int64_t predicted_ns = 0, measured_ns = 0;  // 0: not known
+  };
   struct StepTimes {
     int64_t wait_ns = 0, start_ns = 0, end_ns = 0;
   };
@@ -77,6 +81,7 @@ class RunState : public CoreJob, protected StopFlag {
   Status Prepare();
   Status Allocate();
   void PlaceCounters();
+  void PredictDeviceEnds();
   DeviceDriver* CopierOfArena(DeviceId arena) const;
   Status AllocateStaging(StepId step);
   Status Bind(StepId step);
@@ -129,8 +134,8 @@ class RunState : public CoreJob, protected StopFlag {
   Status RunScript(uint32_t index, Events events);
   Status Launch(StepId step);
   void Stage(StepId step);
-  void PollEvent(StepId step);
-  void Drain(StepId last);
+  void PollEvent(StepId step, const CoreState& core);
+  void Drain(StepId last, const CoreState& core);
   void NoteWaiting(CoreState& core) const;
   void NoteStart(StepId step, CoreState& core);
   bool ShouldStop() noexcept override;
@@ -183,6 +188,7 @@ class RunState : public CoreJob, protected StopFlag {
   std::vector<std::unique_ptr<DeviceBuffer>> staged_inputs_;   // by copy step that reads the caller's buffer
   std::vector<std::unique_ptr<DeviceBuffer>> staged_outputs_;  // by output
   std::vector<std::unique_ptr<Event>> forks_;                  // by segment: where its units part
+  std::vector<DeviceEnd> device_ends_;                         // by step
   std::vector<std::unique_ptr<Executable>> executables_;       // by segment: null until recorded
   std::vector<uint8_t> is_plain_;                              // by segment: its device does not record it
   std::vector<std::unique_ptr<BoundKernel>> kernels_;          // by step

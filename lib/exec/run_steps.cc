@@ -123,10 +123,10 @@ bool RunState::Execute(const Instruction& instruction, size_t core_index) {
           limits_, [this](uint32_t v) { return v == generation_; }, SpinTimer(workers_.crowded()));
     case Kind::kPollEvent:
       NoteWaiting(core);
-      PollEvent(step);
+      PollEvent(step, core);
       break;
     case Kind::kDrain:
-      Drain(step);
+      Drain(step, core);
       break;
   }
   return true;
@@ -198,12 +198,12 @@ void RunState::PassStep(StepId step) {
   times_[step.index()] = {0, now, now};
 }
 
-void RunState::Drain(StepId last) {
+void RunState::Drain(StepId last, const CoreState& core) {
   // The stream keeps its order, so its last event stands for all; after a failure the last recorded one does.
   const UnitId unit = plan_.steps[last.index()].unit;
   for (size_t i = last.index() + 1; i-- > 0;) {
     if (plan_.steps[i].unit != unit || recorded_[i] != generation_) continue;
-    PollEvent(StepId(i));
+    PollEvent(StepId(i), core);
     return;
   }
 }

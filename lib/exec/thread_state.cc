@@ -1,7 +1,9 @@
 #include "lib/exec/thread_state.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstring>
 #if defined(__x86_64__) || defined(__i386__)
 #include <xmmintrin.h>
@@ -70,5 +72,13 @@ ScopedFloatState::ScopedFloatState(bool flush_denormals) : before_(ReadFloatStat
 }
 
 ScopedFloatState::~ScopedFloatState() { WriteFloatState(before_); }
+
+ScopedTimerSlack::ScopedTimerSlack(int64_t ns) : before_(std::max(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 0)) {
+  if (before_ != 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(ns), 0, 0, 0);
+}
+
+ScopedTimerSlack::~ScopedTimerSlack() {
+  if (before_ != 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_), 0, 0, 0);
+}
 
 }  // namespace pt

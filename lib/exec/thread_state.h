@@ -1,5 +1,5 @@
-// What a run changes on the thread it borrows, put back at its end (where the thread may run and how it treats denormal
-// numbers).
+// What a run changes on the thread it borrows, put back at its end (where the thread may run, how it treats denormal
+// numbers, and how late its timers may be).
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,18 @@ class ScopedFloatState {
 
  private:
   uint64_t before_;
+};
+
+// How much later than asked the system may wake the thread from a sleep: 50 us, as threads have it that never said.
+class ScopedTimerSlack {
+ public:
+  explicit ScopedTimerSlack(int64_t ns);
+  ~ScopedTimerSlack();
+  ScopedTimerSlack(const ScopedTimerSlack&) = delete;
+  ScopedTimerSlack& operator=(const ScopedTimerSlack&) = delete;
+
+ private:
+  int before_;  // 0 where the system does not say, as for threads of the real-time classes, which have none
 };
 
 }  // namespace pt
