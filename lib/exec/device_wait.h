@@ -1,5 +1,5 @@
-// DeviceWait: how a core waits for work of a device, whose end wakes nobody. It sleeps for most of the time that the work
-// is thought to take and asks without a pause from then on, so that the end is noticed at once.
+// DeviceWait: how a core waits for work of a device, whose end wakes nobody. It sleeps for most of the time that the
+// work is thought to take and asks without a pause from then on, so that the end is noticed at once.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace pt {
 
 class DeviceWait {
  public:
-  // now_ns: of NowNs. expected_ns: how long the work is thought to take from now on; 0: not known. crowded: more threads
-  // than cores, so that asking without a pause keeps away others.
+  // now_ns: of NowNs. expected_ns: how long the work is thought to take from now on; 0: not known. crowded: more
+  // threads than cores, so that asking without a pause keeps away others.
   DeviceWait(int64_t now_ns, int64_t expected_ns, bool crowded);
 
-  // How long to sleep before asking again, a millisecond at most, since nobody wakes the sleeper when the run is to stop.
-  // 0: ask at once.
+  // How long to sleep before asking again, a millisecond at most, since nobody wakes the sleeper when the run is to
+  // stop. 0: ask at once.
   int64_t PauseNs(int64_t now_ns) const;
 
  private:
@@ -21,8 +21,8 @@ class DeviceWait {
 };
 
 // How long work is thought to take that the plan says takes predicted_ns (0: it does not say), and took measured_ns in
-// the run before (0: there was none): the less of both. A prediction may be wrong by far, and a measurement that of a run
-// that something has held up. 0 where either is missing.
+// the run before (0: there was none): the less of both. A prediction may be wrong by far, and a measurement that of a
+// run that something has held up. 0 where either is missing.
 int64_t ExpectedNs(int64_t predicted_ns, int64_t measured_ns);
 
 // Sleeps without the tens of microseconds that the system may add for threads that are in no hurry (timer slack).

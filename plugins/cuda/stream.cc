@@ -54,9 +54,8 @@ Result<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context,
   auto points = std::make_shared<EventPoints>();
   PT_ASSIGN(points->own, Point::Make(context, timed));
   points->reached = points->own;
-  PT_CHECK_OK(context->Do("cuEventCreate", [&] {
-    return context->driver().cuEventCreate(&points->fork, CU_EVENT_DISABLE_TIMING);
-  }));
+  PT_CHECK_OK(context->Do("cuEventCreate",
+                          [&] { return context->driver().cuEventCreate(&points->fork, CU_EVENT_DISABLE_TIMING); }));
   return std::unique_ptr<Event>(new CudaEvent(std::move(points)));
 }
 
@@ -153,8 +152,7 @@ Status CudaStream::Record(Event& event) {
     mine->capture_.reset();
     return {};
   }
-  PT_CHECK_OK(
-      context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(points.fork, handle_); }));
+  PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(points.fork, handle_); }));
   mine->capture_ = capture_;
   if (std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
     capture_->events.push_back(mine->points_);

@@ -3,8 +3,8 @@
 // CUDA cannot take back what a stream was given: all that was enqueued counts as begun, so Revoke has nothing to drop.
 //
 // Events within a capture. A CUDA event that is recorded in a capture stands for a place in the recording and cannot
-// be asked from outside, so each of our events owns two: `fork` for what is captured, `own` for everybody else. CUDA can
-// record an event from within a graph, but says little about what such an event answers between the launch and the
+// be asked from outside, so each of our events owns two: `fork` for what is captured, `own` for everybody else. CUDA
+// can record an event from within a graph, but says little about what such an event answers between the launch and the
 // record. So all events of a recording are reached where all of it is over, later than need be and never too early: one
 // point, which each launch records behind the graph, however many events there are.
 #pragma once
