@@ -1,4 +1,4 @@
-// DeviceWait: how a core waits for work of a device, whose end wakes nobody. It sleeps for most of the time that the
+// DeviceWait: how a core waits for work of a device, whose end wakes no thread. It sleeps for most of the time that the
 // work is thought to take and asks without a pause from then on, so that the end is noticed at once.
 #pragma once
 
@@ -12,7 +12,7 @@ class DeviceWait {
   // threads than cores, so that asking without a pause keeps away others.
   DeviceWait(int64_t now_ns, int64_t expected_ns, bool crowded);
 
-  // How long to sleep before asking again, a millisecond at most, since nobody wakes the sleeper when the run is to
+  // How long to sleep before asking again: a millisecond at most, since the sleeper is not woken when the run is to
   // stop. 0: ask at once.
   int64_t PauseNs(int64_t now_ns) const;
 

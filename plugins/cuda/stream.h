@@ -62,7 +62,7 @@ class CudaEvent : public Event {
 
   // "cuda.lost" of the other device where one was lost that the point comes after.
   Result<bool> Ready() override;
-  // Of an executable's events: to where all of it is over. kUsage besides: one keeps no time ("cuda.untimed").
+  // Of an executable's events: to where all of it is over. Also kUsage: one of the two keeps no time ("cuda.untimed").
   Result<int64_t> ElapsedNs(const Event& since) const override;
 
  private:
