@@ -7,6 +7,7 @@
 #include "lib/exec/device_wait.h"
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
+#include "lib/exec/spin_timer.h"
 
 namespace pt {
 

@@ -14,13 +14,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "lib/exec/dispatch_queue.h"
 #include "lib/exec/run_state.h"
+#include "lib/exec/sync.h"
 
 namespace pt {
 
@@ -44,15 +44,15 @@ class DispatchState final : public RunState {
       kLaunched,  // it is there once the event of `step` is ready
       kThere,
     };
-    std::atomic<uint8_t> state{kAbsent};
+    Atomic<uint8_t> state{kAbsent};
     StepId step;  // set before kLaunched
   };
   // The tasks of an asynchronous unit that were launched and are not over, oldest first.
   struct Queue {
     UnitId unit;
-    std::atomic<bool> asked{false};     // something changed since it was looked after
-    std::atomic<bool> attended{false};  // by the one core that may touch what follows
-    std::vector<uint32_t> tasks;        // room for all
+    Atomic<bool> asked{false};     // something changed since it was looked after
+    Atomic<bool> attended{false};  // by the one core that may touch what follows
+    std::vector<uint32_t> tasks;   // room for all
     size_t oldest = 0;
   };
 
@@ -89,12 +89,12 @@ class DispatchState final : public RunState {
   std::vector<InstanceId> wanted_;              // by value: what the caller wants of it; invalid for most
   std::unique_ptr<Presence[]> presence_;        // by instance
   std::vector<InstanceId> made_;                // by value: the instance that a group or the caller made
-  std::mutex decision_mutex_;                   // guards decisions_
+  Mutex decision_mutex_;                        // guards decisions_
   DispatchQueue decisions_;
-  std::mutex device_mutex_;  // held for single calls of devices, which take one caller at a time
-  Flag changed_;             // with every decision, and at the end
-  std::atomic<bool> ended_{false};
-  std::atomic<uint32_t> launched_{0};  // tasks on devices: somebody must go on asking for them
+  Mutex device_mutex_;  // held for single calls of devices, which take one caller at a time
+  Flag changed_;        // with every decision, and at the end
+  Atomic<bool> ended_{false};
+  Atomic<uint32_t> launched_{0};  // tasks on devices: somebody must go on asking for them
   std::atomic<int64_t> decision_ns_{0};
 };
 

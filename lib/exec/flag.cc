@@ -1,57 +1,8 @@
 #include "lib/exec/flag.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <limits>
 
-#include "lib/exec/clock.h"
-#include "lib/exec/device_wait.h"
-
 namespace pt {
-namespace {
-
-constexpr int64_t kSpinNs = 100'000;  // about what falling asleep and being woken costs, several times over
-constexpr int64_t kCrowdedSpinNs = 5'000;
-constexpr uint32_t kTurnsPerLook = 64;  // reading the clock costs more than a turn
-
-static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
-
-// Until the word is no longer `seen`, until that time of NowNs (a monotonic clock's, as the kernel counts it), or
-// spuriously.
-void FutexWait(std::atomic<uint32_t>& word, uint32_t seen, int64_t until_ns) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  const timespec until = {until_ns / kSecond, until_ns % kSecond};
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, seen,
-          until_ns == RunLimits::kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
-}
-
-void FutexWake(std::atomic<uint32_t>& word, int most) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
-}
-
-}  // namespace
-
-SpinTimer::SpinTimer(bool crowded) : limit_ns_(crowded ? kCrowdedSpinNs : kSpinNs) {}
-
-SpinTimer SpinTimer::None() {
-  SpinTimer timer(false);
-  timer.limit_ns_ = 0;
-  return timer;
-}
-
-bool SpinTimer::KeepSpinning() {
-  if (limit_ns_ == 0) return false;
-  RelaxCore();
-  if (++turns_ % kTurnsPerLook != 0) return true;
-  const int64_t now = NowNs();
-  if (since_ns_ == 0) since_ns_ = now;
-  return now - since_ns_ <= limit_ns_;
-}
-
-void SpinTimer::Doze() { SleepFor(20'000); }
 
 void Flag::Set(uint32_t value) {
   word_.store(value);

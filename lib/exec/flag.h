@@ -3,41 +3,13 @@
 // it at once.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "lib/exec/run_limits.h"
+#include "lib/exec/spin_timer.h"
+#include "lib/exec/sync.h"
 
 namespace pt {
-
-// Tells the core that this is a spin loop.
-inline void RelaxCore() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Says how long a loop may spin. It never yields: on a busy machine that costs a whole time slice, while who sleeps is
-// woken at once.
-class SpinTimer {
- public:
-  // `crowded`: more threads than cores, so that spinning keeps away whom one waits for.
-  explicit SpinTimer(bool crowded);
-  // For waits that are known to be long: not a single turn.
-  static SpinTimer None();
-  // False when it is time to sleep.
-  bool KeepSpinning();
-  uint32_t turns() const { return turns_; }
-  // For loops that nothing can wake: a pause of some tens of microseconds.
-  static void Doze();
-
- private:
-  int64_t limit_ns_;
-  uint32_t turns_ = 0;
-  int64_t since_ns_ = 0;
-};
 
 class Flag {
  public:
@@ -87,8 +59,8 @@ class Flag {
   void Sleep(uint32_t seen, int64_t until_ns);  // until the word is no longer `seen`, that time, or spuriously
   void WakeSleepers();
 
-  std::atomic<uint32_t> word_{0};
-  std::atomic<uint32_t> sleepers_{0};
+  Atomic<uint32_t> word_{0};
+  Atomic<uint32_t> sleepers_{0};
 };
 
 // Set once for one waiter. Whoever sets it never touches it afterwards, so that the waiter may destroy it at once.
@@ -102,7 +74,7 @@ class Latch {
 
  private:
   static constexpr uint32_t kOpen = 0, kAwaited = 1, kSet = 2;
-  std::atomic<uint32_t> word_{kOpen};
+  Atomic<uint32_t> word_{kOpen};
 };
 
 }  // namespace pt

@@ -17,6 +17,7 @@
 #include "lib/exec/compiled_plan.h"
 #include "lib/exec/flag.h"
 #include "lib/exec/run_time_tensors.h"
+#include "lib/exec/sync.h"
 #include "lib/exec/team.h"
 #include "lib/exec/workers.h"
 #include "partitiontuner/plan/timeline.h"
@@ -217,8 +218,8 @@ class RunState : public CoreJob, protected StopFlag {
   bool alone_ = false;
   RunLimits limits_;
   std::vector<Rest> rests_;
-  std::atomic<bool> stopped_{false};
-  std::mutex error_mutex_;
+  Atomic<bool> stopped_{false};
+  Mutex error_mutex_;
   std::optional<Error> error_;
   bool device_failed_ = false;  // the error came from an event
   bool hung_ = false;

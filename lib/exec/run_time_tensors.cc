@@ -27,7 +27,7 @@ RunTimeTensors::RunTimeTensors(const CompiledPlan& plan, std::span<TensorView> s
   sized_.assign(count, false);
   has_layout_.assign(count, false);
   data_.resize(count);
-  readers_left_ = std::make_unique<std::atomic<uint32_t>[]>(count);
+  readers_left_ = std::make_unique<Atomic<uint32_t>[]>(count);
   for (const CompiledStep& step : plan.steps) {
     for (InstanceId in : step.in) ++readers_[in.index()];
     for (InstanceId out : step.out) {

@@ -3,12 +3,12 @@
 // over, whichever that is. The steps of a plan are ordered by happens-before, so no step reads before or after.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "lib/exec/compiled_plan.h"
+#include "lib/exec/sync.h"
 #include "partitiontuner/backend/datum_view.h"
 
 namespace pt {
@@ -46,8 +46,8 @@ class RunTimeTensors {
   std::vector<uint32_t> readers_;  // by instance: reads by steps, and one more of a graph output
   // By instance, in this run: has storage to be given back; has a size. Only one step at a time touches an entry.
   std::vector<char> taken_, sized_;
-  std::vector<char> has_layout_;                           // by instance: the slot's is of this run or an earlier one
-  std::unique_ptr<std::atomic<uint32_t>[]> readers_left_;  // by instance
+  std::vector<char> has_layout_;                      // by instance: the slot's is of this run or an earlier one
+  std::unique_ptr<Atomic<uint32_t>[]> readers_left_;  // by instance
   RunMemory* memory_ = nullptr;
 };
 

@@ -10,7 +10,7 @@ namespace pt {
 namespace {
 
 // Set while this thread runs a parallel body, or a whole run alone: what it starts in there runs inline.
-thread_local bool runs_inline = false;
+thread_local PerThread<bool> runs_inline = false;
 
 // This many helpers a leader talks to by itself: another hop would cost more than the contention it saves.
 constexpr uint32_t kMostFlat = 8;

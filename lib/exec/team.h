@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/exec/flag.h"
+#include "lib/exec/sync.h"
 #include "partitiontuner/backend/backend.h"
 
 namespace pt {
@@ -61,11 +62,11 @@ class WorkerTeam : public Team {
   static constexpr uint32_t kMessageMask = (1U << kMessageBits) - 1;
   // A core of the team, and what those it talks to read and write.
   struct Node {
-    alignas(64) std::atomic<uint32_t> claimed{0};  // the last round whose share somebody took
-    Flag done;                                     // the last round that the core finished, members included
-    std::atomic<uint64_t> turns{0};                // spun so far
-    alignas(64) Flag arrived;                      // counts its members' arrivals
-    alignas(64) Flag published;                    // what its members wait for
+    alignas(64) Atomic<uint32_t> claimed{0};  // the last round whose share somebody took
+    Flag done;                                // the last round that the core finished, members included
+    std::atomic<uint64_t> turns{0};           // spun so far
+    alignas(64) Flag arrived;                 // counts its members' arrivals
+    alignas(64) Flag published;               // what its members wait for
     // The core's own.
     alignas(64) uint32_t leader = 0;
     std::vector<uint32_t> members;

@@ -10,13 +10,14 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "lib/exec/thread_state.h"
 
 namespace pt {
 namespace {
 
-thread_local const Workers* inside = nullptr;
+thread_local PerThread<const Workers*> inside = nullptr;
 
 constexpr size_t kWakeFanOut = 8;
 

@@ -16,11 +16,11 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "lib/exec/core_waits.h"
 #include "lib/exec/flag.h"
+#include "lib/exec/sync.h"
 #include "partitiontuner/exec/pins.h"
 #include "partitiontuner/platform/cpu_quota.h"
 #include "partitiontuner/platform/platform.h"
@@ -54,7 +54,7 @@ class CoreJob {
   size_t place_count_ = 0;
   std::vector<uint32_t> at_once_;    // workers whose turn it was when the job was queued
   std::vector<uint32_t> withdrawn_;  // cores the caller answers for: where it has not run, and at last its own
-  std::atomic<uint32_t> running_{0};
+  Atomic<uint32_t> running_{0};
   Latch turn_, ended_;  // for the caller: the first core is free; all cores are done
 };
 
@@ -67,8 +67,8 @@ enum class Stay : uint8_t {
 
 class Workers {
  public:
-  using Start = std::function<std::thread(std::function<void()>)>;
-  static std::thread StartThread(std::function<void()> body) { return std::thread(std::move(body)); }
+  using Start = std::function<Thread(std::function<void()>)>;
+  static Thread StartThread(std::function<void()> body) { return Thread(std::move(body)); }
   // kDeviceUnusable when a thread cannot be made; those made before it have ended then. `start` makes one; it throws
   // std::system_error when it cannot.
   static Result<std::unique_ptr<Workers>> Make(const Platform& platform, const Start& start = StartThread,
@@ -109,12 +109,12 @@ class Workers {
  private:
   struct alignas(64) Core {
     uint32_t os_core = 0;
-    std::thread thread;
+    Thread thread;
     CoreWait wait;
-    std::mutex mutex;
+    Mutex mutex;
     CoreJob::Place* head = nullptr;  // guarded by mutex, as tail
     CoreJob::Place* tail = nullptr;
-    std::atomic<CoreJob::Place*> active{nullptr};  // for the worker; set before `wake`
+    Atomic<CoreJob::Place*> active{nullptr};  // for the worker; set before `wake`
     // Changes with every place that is the worker's turn, and at the end. On a line of its own: the worker reads it all
     // the time while callers change what is above.
     alignas(64) Flag wake;
@@ -137,8 +137,8 @@ class Workers {
   bool fewer_cores_ = false;
   std::string root_;
   std::atomic<size_t> paid_cores_{std::numeric_limits<size_t>::max()};
-  std::atomic<bool> stopping_{false};
-  std::mutex order_mutex_;  // held while a job enters its queues
+  Atomic<bool> stopping_{false};
+  Mutex order_mutex_;  // held while a job enters its queues
 };
 
 }  // namespace pt
