@@ -64,11 +64,13 @@ const std::vector<ThirdParty>& ThirdParties() {
   return table;
 }
 
-// Headers of the C library and of Linux; anything else that ends in .h or has a folder is third-party.
+// Headers of the C library, of Linux and of the compiler's sanitizers; anything else that ends in .h or has a folder is
+// third-party.
 bool IsSystemHeader(const std::string& name) {
   static const std::regex linux_header(
-      "(sys|linux|bits|asm|arpa|netinet)/.*|(unistd|fcntl|pthread|sched|dlfcn|signal|poll|spawn|errno|time|stdlib|"
-      "string|stdio|stdint|math|fenv|locale|dirent|fnmatch|glob|(imm|xmm|pmm|emm)intrin|cpuid|x86intrin|arm_neon)\\.h");
+      "(sys|linux|bits|asm|arpa|netinet|sanitizer)/.*|"
+      "(unistd|fcntl|pthread|sched|dlfcn|signal|poll|spawn|errno|time|stdlib|string|stdio|stdint|math|fenv|locale|"
+      "dirent|fnmatch|glob|ucontext|(imm|xmm|pmm|emm)intrin|cpuid|x86intrin|arm_neon)\\.h");
   return name.find_first_of("./") == std::string::npos || std::regex_match(name, linux_header);
 }
 
