@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/exec/run_limits.h"
+
 namespace pt {
 
 static_assert(sizeof(Atomic<uint32_t>) == sizeof(uint32_t));
@@ -13,7 +15,7 @@ void FutexWait(Atomic<uint32_t>& word, uint32_t seen, int64_t until_ns) {
   constexpr int64_t kSecond = 1'000'000'000;
   const timespec until = {until_ns / kSecond, until_ns % kSecond};
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, seen,
-          until_ns == kForever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+          until_ns == RunLimits::kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 void FutexWake(Atomic<uint32_t>& word, int most) {

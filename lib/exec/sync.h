@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -19,10 +18,8 @@ using Thread = std::thread;
 template <typename T>
 using PerThread = T;
 
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
-
-// Sleeps until the word is no longer `seen`, until that time of NowNs (a monotonic clock's, as the kernel counts it),
-// or spuriously.
+// Sleeps until the word is no longer `seen`, until that time of NowNs (a monotonic clock's, as the kernel counts it;
+// RunLimits::kNever: no such time), or spuriously.
 void FutexWait(Atomic<uint32_t>& word, uint32_t seen, int64_t until_ns);
 // Wakes those who sleep on the word, `most` at most. The word may be gone.
 void FutexWake(Atomic<uint32_t>& word, int most);

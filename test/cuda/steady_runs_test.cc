@@ -37,11 +37,11 @@ const std::vector<const char*> kFourStreams = {"cuda:0#0", "cuda:0#0", "cuda:0#1
                                                "cuda:0#1", "cuda:0#2", "cuda:0#3", "cuda:0#0", "cuda:0#2", "cuda:0#0"};
 
 // The calls of a run after two others, without the numbers of streams and events. The run is right.
-Calls SteadyCalls(const std::string& text, const std::vector<const char*>& units, const SessionOptions& options = {}) {
+Calls SteadyCalls(const std::vector<const char*>& units) {
   const CudaLab lab;
-  const CudaMachine machine(lab, text);
+  const CudaMachine machine(lab, kFourBranches);
   FakeGpu gpu = lab.gpu;
-  const auto session = machine.Create(machine.PlanOn(units), options);
+  const auto session = machine.Create(machine.PlanOn(units));
   for (int run = 0; run < 2; ++run) CHECK(FaultOf(*session, static_cast<float>(run)) == "");
   gpu.TakeCalls();
   CHECK(FaultOf(*session, 2) == "");
@@ -54,16 +54,15 @@ Calls SteadyCalls(const std::string& text, const std::vector<const char*>& units
 }  // namespace
 
 TEST_CASE("CudaSteadyRuns, FourStreamsAreOneLaunchAndOneEvent", "[cuda]") {
-  CHECK(SteadyCalls(kFourBranches, kFourStreams) == Calls{"cuGraphLaunch", "cuEventRecord"});
+  CHECK(SteadyCalls(kFourStreams) == Calls{"cuGraphLaunch", "cuEventRecord"});
 }
 
 TEST_CASE("CudaSteadyRuns, AStepOfTheHostInBetweenMakesTwoSegmentsOfOneEventEach", "[cuda]") {
   std::vector<const char*> units = kFourStreams;
   units[9] = "cpu[0]";  // the sum of the first two branches
   // What the host makes is copied between the two.
-  CHECK(SteadyCalls(kFourBranches, units) == Calls{"cuGraphLaunch", "cuEventRecord", "cuMemcpyHtoDAsync",
-                                                   "cuEventRecord", "cuStreamWaitEvent", "cuGraphLaunch",
-                                                   "cuEventRecord"});
+  CHECK(SteadyCalls(units) == Calls{"cuGraphLaunch", "cuEventRecord", "cuMemcpyHtoDAsync", "cuEventRecord",
+                                    "cuStreamWaitEvent", "cuGraphLaunch", "cuEventRecord"});
 }
 
 // An event is whatever was launched or recorded last.

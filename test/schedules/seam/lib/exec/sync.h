@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -139,8 +138,6 @@ class Thread {
   static constexpr size_t kNone = ~size_t{0};
   size_t fiber_ = kNone;
 };
-
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
 inline void FutexWait(Atomic<uint32_t>& word, uint32_t seen, int64_t until_ns) {
   schedules::World* const world = schedules::World::Here();
