@@ -1,7 +1,6 @@
 #include "partitiontuner/backend/recurrent_node.h"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "partitiontuner/graph/operators/recurrence.h"
@@ -59,41 +58,15 @@ Status ReadSizes(const Graph& graph, const Node& node, RecurrentNode& n) {
   return CheckFloats(graph, n.x, "X", *x);
 }
 
-bool AreNames(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char p, char q) {
-    return std::tolower(static_cast<unsigned char>(p)) == std::tolower(static_cast<unsigned char>(q));
-  });
-}
-
-Status CheckActivations(const std::vector<std::string>& names, RecurrentNode& n) {
-  if (names.empty()) return {};
-  const std::vector<std::string_view> defaults =
-      n.cell == RecurrentCell::kLstm  ? std::vector<std::string_view>{"Sigmoid", "Tanh", "Tanh"}
-      : n.cell == RecurrentCell::kGru ? std::vector<std::string_view>{"Sigmoid", "Tanh"}
-                                      : std::vector<std::string_view>{"Tanh"};
-  n.relu = n.cell == RecurrentCell::kRnn && AreNames(names.front(), "Relu");
-  if (names.size() != defaults.size() * static_cast<size_t>(n.directions)) {
-    return NotUsual("its activations do not fit its gates");
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!AreNames(names[i], n.relu ? "Relu" : defaults[i % defaults.size()])) {
-      return NotUsual("activation " + names[i] + " is not the usual one");
-    }
-  }
-  return {};
-}
-
 // Sequences of full length are as good as none given.
-Status ReadLengths(const Graph& graph, ValueId id, SequenceLengths taken, RecurrentNode& n) {
+Status ReadLengths(const Graph& graph, ValueId id, RecurrentNode& n) {
   if (!id.valid()) return {};
   const ValueType& type = graph.value(id).type;
   if (type.type != DataType::kInt32 || type.static_dims() != Dims{n.batch})
     return NotUsual("sequence_lens is not one int32 an entry of the batch");
   const std::optional<Tensor>& lengths = graph.value(id).constant;
   const auto is_full = [&](int64_t length) { return length == n.time; };
-  if (lengths && std::ranges::all_of(lengths->ToInts(), is_full)) return {};
-  if (taken == SequenceLengths::kFull) return NotUsual("sequence_lens may hold other lengths than the full one");
-  n.lengths = id;
+  if (!lengths || !std::ranges::all_of(lengths->ToInts(), is_full)) n.lengths = id;
   return {};
 }
 
@@ -105,19 +78,22 @@ Status ReadAttributes(const Node& node, RecurrentNode& n) {
   n.linear_before_reset = said->linear_before_reset;
   n.directions = said->directions();
   n.reverse = said->direction == RecurrenceDirection::kReverse;
-  if (said->clip > 0) return NotUsual("it clips");
-  if (said->input_forget) return NotUsual("it couples the input and forget gates");
-  return CheckActivations(said->activations, n);
+  n.clip = said->clip > 0 ? said->clip : 0;
+  n.input_forget = n.cell == RecurrentCell::kLstm && said->input_forget;
+  Result<std::vector<RecurrentActivation>> activations = ActivationsOf(*said, n.cell);
+  if (!activations.ok()) return NotUsual(activations.error().message);
+  n.activations = *std::move(activations);
+  return {};
 }
 
-Status ReadOperands(const Graph& graph, const Node& node, SequenceLengths taken, RecurrentNode& n) {
+Status ReadOperands(const Graph& graph, const Node& node, RecurrentNode& n) {
   const int64_t rows = n.gates * n.hidden;
   PT_ASSIGN(std::optional<Tensor> w, ConstantFloats(graph, node.inputs[1], "W", {n.directions, rows, n.input}));
   PT_ASSIGN(std::optional<Tensor> r, ConstantFloats(graph, node.inputs[2], "R", {n.directions, rows, n.hidden}));
   n.w = std::move(*w);
   n.r = std::move(*r);
   PT_ASSIGN(n.bias, ConstantFloats(graph, At(node.inputs, 3), "B", {n.directions, 2 * rows}));
-  PT_CHECK_OK(ReadLengths(graph, At(node.inputs, 4), taken, n));
+  PT_CHECK_OK(ReadLengths(graph, At(node.inputs, 4), n));
   const Dims state = n.batch_first ? Dims{n.batch, n.directions, n.hidden} : Dims{n.directions, n.batch, n.hidden};
   n.initial_h = At(node.inputs, 5);
   PT_CHECK_OK(CheckFloats(graph, n.initial_h, "initial_h", state));
@@ -139,7 +115,7 @@ Status ReadOperands(const Graph& graph, const Node& node, SequenceLengths taken,
 
 }  // namespace
 
-Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node, SequenceLengths taken) {
+Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node) {
   RecurrentNode n;
   if (!node.domain.empty() || (node.op != "LSTM" && node.op != "GRU" && node.op != "RNN")) {
     return NotUsual("it is no LSTM, GRU or RNN");
@@ -147,8 +123,21 @@ Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node, Se
   n.cell = node.op == "LSTM" ? RecurrentCell::kLstm : node.op == "GRU" ? RecurrentCell::kGru : RecurrentCell::kRnn;
   PT_CHECK_OK(ReadAttributes(node, n));
   PT_CHECK_OK(ReadSizes(graph, node, n));
-  PT_CHECK_OK(ReadOperands(graph, node, taken, n));
+  PT_CHECK_OK(ReadOperands(graph, node, n));
   return n;
+}
+
+Status NeedUsual(const RecurrentNode& node) {
+  if (node.lengths.valid()) return NotUsual("sequence_lens may hold other lengths than the full one");
+  if (node.clip > 0) return NotUsual("it clips");
+  if (node.input_forget) return NotUsual("it couples the input and forget gates");
+  const auto is_relu = [](const RecurrentActivation& a) { return a.function == RecurrentFunction::kRelu; };
+  if (node.cell == RecurrentCell::kRnn && std::ranges::all_of(node.activations, is_relu)) return {};
+  const std::vector<RecurrentActivation> usual = UsualActivations(node.cell);
+  for (size_t i = 0; i < node.activations.size(); ++i) {
+    if (node.activations[i] != usual[i % usual.size()]) return NotUsual("its activations are not the usual ones");
+  }
+  return {};
 }
 
 std::vector<float> SummedBias(const RecurrentNode& node) {

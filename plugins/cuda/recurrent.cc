@@ -87,8 +87,9 @@ class Recurrence {
       case RecurrentCell::kRnn:
         break;
     }
-    return ForUnits(Product("a", 0, "state") + "        const float sum = " + Gate(0) +
-                    " + a;\n        next[j] = " + (n_.relu ? "sum < 0.0f ? 0.0f : sum" : "tanhf(sum)") + ";\n");
+    return ForUnits(
+        Product("a", 0, "state") + "        const float sum = " + Gate(0) + " + a;\n        next[j] = " +
+        (n_.activations[0].function == RecurrentFunction::kRelu ? "sum < 0.0f ? 0.0f : sum" : "tanhf(sum)") + ";\n");
   }
 
   std::string Gru() const {
@@ -166,6 +167,7 @@ class Recurrence {
 Result<CudaRoutine> Recurrent(const CudaSite& site) {
   Result<RecurrentNode> node = ReadRecurrentNode(site.graph, site.node());
   if (!node.ok()) return site.Unsupported(node.error().message);
+  if (const Status usual = NeedUsual(*node); !usual.ok()) return site.Unsupported(usual.error().message);
   if (node->hidden > kMostHidden) return site.Unsupported("its state is larger than shared memory");
   for (const ValueId value : {node->x, node->initial_h, node->initial_c}) {
     if (value.valid() && !site.FindInput(value)) return site.Unsupported("an input is not a tensor of the run");

@@ -1,16 +1,15 @@
-// What an LSTM, GRU or RNN node says, read once for the libraries that have fast kernels for the usual ones.
+// What an LSTM, GRU or RNN node says, read once for the libraries that have fast kernels for constant weights.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "partitiontuner/graph/graph.h"
+#include "partitiontuner/graph/operators/recurrence.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt {
-
-enum class RecurrentCell : uint8_t { kLstm, kGru, kRnn };
 
 struct RecurrentNode {
   RecurrentCell cell = RecurrentCell::kLstm;
@@ -22,7 +21,10 @@ struct RecurrentNode {
   // [time, batch, input], Y [time, directions, batch, hidden], states [directions, batch, hidden].
   bool batch_first = false;
   bool linear_before_reset = false;  // GRU
-  bool relu = false;                 // RNN: Relu in place of Tanh
+  bool input_forget = false;         // LSTM: the forget gate is 1 - the input gate
+  float clip = 0;                    // limits what goes into each function; 0: nothing does
+  // As many as UsualActivations of the cell for each direction, one direction after the other.
+  std::vector<RecurrentActivation> activations;
 
   Tensor w, r;                     // [directions, gates · hidden, input or hidden], gates in the order of ONNX
   std::optional<Tensor> bias;      // [directions, 2 · gates · hidden]: of W, then of R
@@ -35,13 +37,12 @@ struct RecurrentNode {
   ValueId y, y_h, y_c;           // invalid: not needed
 };
 
-// Which sequence_lens are taken: those that are known to be full alone, which are as good as none; or any.
-enum class SequenceLengths : uint8_t { kFull, kAny };
+// kUnsupported with the reason for weights that are not float32 constants, and for sizes unknown or zero.
+Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node);
 
-// kUnsupported with the reason for what is not usual: weights that are not float32 constants, activations other than
-// the default ones (and Relu in RNN), clipping, input_forget, lengths that are not taken, sizes unknown or zero.
-Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node,
-                                        SequenceLengths taken = SequenceLengths::kFull);
+// For libraries whose kernels know no more: kUnsupported with the reason for sequence_lens, clipping, input_forget, and
+// functions other than the usual ones, but for an RNN of Relu alone.
+Status NeedUsual(const RecurrentNode& node);
 
 // The sum of the biases of W and R, or zeros: directions · gates · hidden elements.
 std::vector<float> SummedBias(const RecurrentNode& node);

@@ -36,9 +36,6 @@ struct Request {
   const TensorLayout& out;
   MathMode math = MathMode::kFp32;  // says in which type weights are packed
   Way way = Way::kUsual;
-  // GroupOutputs and their layouts: more than the result of recurrent operators only.
-  std::span<const ValueId> outputs = {};
-  std::span<const TensorLayout> outs = {};
 };
 
 enum class LayoutRule : uint8_t {
@@ -153,9 +150,6 @@ std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node)
 Result<KernelDescriptor> BuildReduction(const Request& request);
 std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildResize(const Request& request);
-
-std::optional<std::string> WhyNotRecurrent(const Graph& graph, const Node& node);
-Result<KernelDescriptor> BuildRecurrent(const Request& request);
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildConcat(const Request& request);

@@ -236,8 +236,7 @@ std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId id) {
   if (IsDequantisation(node) || IsQuantisation(node)) return Conversion(graph, id);
   if (const Family* family = FindFamily(node)) {
     if (family->why_not(graph, node)) return std::nullopt;
-    const std::vector<ValueId> needed = GroupOutputs(graph, {&id, 1});
-    return FusionGroup{{id}, id, ValueId(), {}, needed.empty() ? node.outputs[0] : needed[0]};
+    return FusionGroup{{id}, id, ValueId(), {}, node.outputs[0]};
   }
   const ValueId main = MainInput(graph, node);
   if (!main.valid()) return std::nullopt;

@@ -19,7 +19,7 @@ struct FusionGroup {
   NodeId anchor;               // invalid: elementwise operations alone, starting from `main`
   ValueId main;                // valid without anchor; a real number, also where it is read as integers
   std::vector<Pointwise> ops;  // applied in order to the anchor's result or to main
-  ValueId result;              // the first output (others only recurrent operators have), as integers when written
+  ValueId result;              // the one output, as integers when written
 
   std::vector<Quantised> reads = {};               // inputs of the operations that are read as integers
   std::optional<Quantised> writes = std::nullopt;  // the result is written as integers

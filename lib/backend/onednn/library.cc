@@ -212,8 +212,7 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Subject& subject, std::span
     out.push_back(std::move(*tensor));
   }
   if (out.empty()) return {};
-  const Request request{engine_, graph,           subject.group, subject.inputs,  in,
-                        out[0],  proposal.math(), proposal.way,  subject.outputs, out};
+  const Request request{engine_, graph, subject.group, subject.inputs, in, out[0], proposal.math(), proposal.way};
   if (const auto tile = WinogradTile(proposal.way)) {
     const auto winograd = DescribeWinograd(request, *tile, width);
     if (!winograd.ok()) return {};
@@ -431,8 +430,7 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
     return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are not a group of the oneDNN library");
   }
   const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-  const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant),
-                        outputs, out};
+  const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)};
   if (const auto tile = WinogradTile(request.way)) {
     PT_ASSIGN(WinogradDescriptor winograd, DescribeWinograd(request, *tile, width));
     return MakeWinogradKernel(engine_, std::move(winograd), context);

@@ -9,7 +9,7 @@ namespace pt::onednn {
 namespace {
 
 // Anchors that pass over NaN, or whose result is another number beside it.
-constexpr std::array<std::string_view, 5> kLosers = {"MaxPool", "GlobalMaxPool", "Softmax", "LogSoftmax", "RNN"};
+constexpr std::array<std::string_view, 4> kLosers = {"MaxPool", "GlobalMaxPool", "Softmax", "LogSoftmax"};
 
 // docs/decisions/0003-edges-of-activations.md
 bool MayLoseNan(const Pointwise& op) {

@@ -1,5 +1,4 @@
-// Own kernels for LSTM, GRU and RNN on host units: candidates beside oneDNN's, with more ways to share the work among
-// the cores of a unit.
+// Own kernels for LSTM, GRU and RNN on host units, with several ways to share the work among the cores of a unit.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +15,7 @@ namespace {
 constexpr std::string_view kName = "recurrent";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "2";
+constexpr const char* kVersion = "3";
 
 struct SharingRow {
   std::string_view variant;
@@ -26,16 +25,6 @@ constexpr std::array kSharings = {SharingRow{"units", Sharing::kUnits}, SharingR
 
 Error Unsupported(std::string why) {
   return MakeError(ErrorCode::kUnsupported, "recurrent.unsupported", std::move(why));
-}
-
-// What these kernels can run, of what is usual.
-Result<RecurrentNode> Read(const Graph& graph, NodeId id) {
-  PT_ASSIGN(RecurrentNode node, ReadRecurrentNode(graph, graph.node(id), SequenceLengths::kAny));
-  if (node.peephole) return Unsupported("it has peepholes");
-  if (node.cell == RecurrentCell::kGru && !node.linear_before_reset) {
-    return Unsupported("its reset gate is applied before the product");
-  }
-  return node;
 }
 
 Result<Place> InputPlace(const Graph& graph, ValueId value, std::span<const ValueId> inputs,
@@ -83,7 +72,7 @@ class RecurrentLibrary final : public Library, public TellsOfNan {
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
     if (nodes.size() != 1) return {};
-    const Result<RecurrentNode> node = Read(graph, nodes[0]);
+    const Result<RecurrentNode> node = ReadRecurrentNode(graph, graph.node(nodes[0]));
     if (!node.ok()) return {};
     const Result<Sizes> sizes = SizesOf(*node);
     if (!sizes.ok()) return {};
@@ -105,7 +94,7 @@ class RecurrentLibrary final : public Library, public TellsOfNan {
 
   bool KeepsNan(const Graph&, const Candidate&) const override { return true; }
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId id) const override {
-    const Result<RecurrentNode> node = Read(graph, id);
+    const Result<RecurrentNode> node = ReadRecurrentNode(graph, graph.node(id));
     if (!node.ok()) return graph.node(id).op + ": " + node.error().message;
     const Result<Sizes> sizes = SizesOf(*node);
     return sizes.ok() ? std::nullopt : std::optional(graph.node(id).op + ": " + sizes.error().message);
@@ -121,7 +110,7 @@ class RecurrentLibrary final : public Library, public TellsOfNan {
         out.size() != outputs.size() || !std::ranges::all_of(in, IsTaken) || !std::ranges::all_of(out, IsTaken)) {
       return MakeError(ErrorCode::kStale, "recurrent.candidate", "this is not a candidate of the recurrent library");
     }
-    PT_ASSIGN(RecurrentNode node, Read(graph, candidate.nodes[0]));
+    PT_ASSIGN(RecurrentNode node, ReadRecurrentNode(graph, graph.node(candidate.nodes[0])));
     Places places;
     PT_ASSIGN(places.x, InputPlace(graph, node.x, inputs, in));
     PT_ASSIGN(places.lengths, InputPlace(graph, node.lengths, inputs, in));

@@ -17,7 +17,7 @@ constexpr size_t kMostDirections = 2;
 // Where each direction's memory lies in scratch, in bytes.
 struct ScratchPlan {
   struct Of {
-    uint64_t parts = 0, c = 0, h[2] = {};
+    uint64_t parts = 0, c = 0, update = 0, reset = 0, h[2] = {};
   };
   std::array<Of, kMostDirections> directions;
   uint64_t bytes = 0;
@@ -40,7 +40,10 @@ Result<ScratchPlan> PlanScratch(const RecurrentNode& node, int64_t lanes) {
   for (size_t d = 0; d < static_cast<size_t>(node.directions); ++d) {
     ScratchPlan::Of& of = plan.directions[d];
     of.parts = take({blocks, node.time, node.batch, node.gates, lanes});
-    of.c = take({node.batch, blocks, lanes});
+    if (node.cell == RecurrentCell::kLstm) of.c = take({node.batch, blocks, lanes});
+    if (ResetsBeforeProduct(node)) {
+      for (uint64_t* state : {&of.update, &of.reset}) *state = take({node.batch, blocks, lanes});
+    }
     for (uint64_t& h : of.h) h = take({node.batch, blocks, lanes});
   }
   if (!fits) return MakeError(ErrorCode::kUnsupported, "recurrent.size", "its memory does not fit 64 bits");
@@ -63,8 +66,8 @@ struct Parts {
   Sharing sharing = Sharing::kUnits;
   Places places;
   ScratchPlan scratch;
-  std::shared_ptr<DeviceBuffer> w, r;
-  std::vector<float> bias, product_bias;
+  std::shared_ptr<DeviceBuffer> w, r, hidden_r;
+  std::vector<float> bias, product_bias, peepholes;
   std::array<Direction, kMostDirections> directions;  // all but the addresses of one run state
 };
 
@@ -95,6 +98,8 @@ class Bound final : public BoundKernel {
       const ScratchPlan::Of& of = parts_->scratch.directions[d];
       direction.parts = reinterpret_cast<float*>(scratch + of.parts);
       direction.c = reinterpret_cast<float*>(scratch + of.c);
+      direction.update = reinterpret_cast<float*>(scratch + of.update);
+      direction.reset = reinterpret_cast<float*>(scratch + of.reset);
       for (size_t i = 0; i < 2; ++i) direction.h[i] = reinterpret_cast<float*>(scratch + of.h[i]);
     }
   }
@@ -162,10 +167,12 @@ class Bound final : public BoundKernel {
     };
     team.ParallelFor(width, input_part);
     for (int64_t step = 0; step < steps_; ++step) {
-      auto advance = [this, step](uint32_t i, uint32_t n) {
-        ForUnits(i, n, [&](size_t d, const Share& share) { ComputeStep(directions_[d], share, step); });
-      };
-      team.ParallelFor(width, advance);
+      for (int phase = 0; phase < directions_[0].phases(); ++phase) {
+        auto advance = [this, step, phase](uint32_t i, uint32_t n) {
+          ForUnits(i, n, [&](size_t d, const Share& share) { ComputeStep(directions_[d], share, step, phase); });
+        };
+        team.ParallelFor(width, advance);
+      }
     }
     for (size_t d = 0; d < count(); ++d) GiveStates(d, 0, parts_->node.batch);
   }
@@ -174,13 +181,16 @@ class Bound final : public BoundKernel {
     ForSequences(i, n, [this](size_t d, const Share& share) {
       StartStates(d, share.first_row, share.last_row);
       ComputeInputPart(directions_[d], share);
-      for (int64_t step = 0; step < steps_; ++step) ComputeStep(directions_[d], share, step);
+      for (int64_t step = 0; step < steps_; ++step) {
+        for (int phase = 0; phase < directions_[d].phases(); ++phase) ComputeStep(directions_[d], share, step, phase);
+      }
       GiveStates(d, share.first_row, share.last_row);
     });
   }
 
   void StartStates(size_t d, int64_t first_row, int64_t last_row) {
     Fill(directions_[d].h[0], initial_h_, parts_->places.initial_h, d, first_row, last_row);
+    if (parts_->node.cell != RecurrentCell::kLstm) return;
     Fill(directions_[d].c, initial_c_, parts_->places.initial_c, d, first_row, last_row);
   }
 
@@ -250,7 +260,11 @@ Direction DirectionOf(const Parts& parts, size_t d) {
   const RecurrentNode& node = parts.node;
   Direction s;
   s.cell = node.cell;
-  s.relu = node.relu;
+  const size_t functions = node.activations.size() / static_cast<size_t>(node.directions);
+  std::copy_n(node.activations.begin() + static_cast<std::ptrdiff_t>(d * functions), functions, s.functions.begin());
+  s.usual = node.clip == 0 && std::ranges::equal(UsualActivations(node.cell), std::span(s.functions).first(functions));
+  s.clip = node.clip;
+  s.input_forget = node.input_forget;
   s.backwards = node.reverse || d == 1;
   if (!parts.places.lengths.strides.empty()) s.length_stride = parts.places.lengths.strides[0];
   s.time = node.time;
@@ -260,13 +274,15 @@ Direction DirectionOf(const Parts& parts, size_t d) {
   s.gates = node.gates;
   s.lanes = Lanes();
   s.blocks = (node.hidden - 1) / s.lanes + 1;
-  const auto of = [&](const auto* data, int64_t depth) {
-    return static_cast<const float*>(data) + static_cast<int64_t>(d) * s.padded() * node.gates * depth;
+  const auto of = [&](const void* data, int64_t gates, int64_t depth) {
+    return static_cast<const float*>(data) + static_cast<int64_t>(d) * s.padded() * gates * depth;
   };
-  s.w = of(parts.w->data(), node.input);
-  s.r = of(parts.r->data(), node.hidden);
-  s.bias = of(parts.bias.data(), 1);
-  if (!parts.product_bias.empty()) s.product_bias = parts.product_bias.data() + static_cast<int64_t>(d) * s.padded();
+  s.w = of(parts.w->data(), node.gates, node.input);
+  s.r = of(parts.r->data(), parts.hidden_r ? 2 : node.gates, node.hidden);
+  if (parts.hidden_r) s.hidden_r = of(parts.hidden_r->data(), 1, node.hidden);
+  s.bias = of(parts.bias.data(), node.gates, 1);
+  if (!parts.product_bias.empty()) s.product_bias = of(parts.product_bias.data(), 1, 1);
+  if (!parts.peepholes.empty()) s.peephole = of(parts.peepholes.data(), 3, 1);
   const size_t time = node.batch_first ? 1 : 0, batch = node.batch_first ? 0 : 1;
   s.x_time = parts.places.x.strides[time];
   s.x_batch = parts.places.x.strides[batch];
@@ -291,8 +307,9 @@ bool IsOffered(const RecurrentNode& node, Sharing sharing, uint32_t width) {
 
 Result<Sizes> SizesOf(const RecurrentNode& node) {
   PT_ASSIGN(const ScratchPlan scratch, PlanScratch(node, Lanes()));
-  PT_ASSIGN(const int64_t w, PackedCount(node, node.input, Lanes()));
-  PT_ASSIGN(const int64_t r, PackedCount(node, node.hidden, Lanes()));
+  const Gates all{0, node.gates};
+  PT_ASSIGN(const int64_t w, PackedCount(node, all, node.input, Lanes()));
+  PT_ASSIGN(const int64_t r, PackedCount(node, all, node.hidden, Lanes()));
   return Sizes{scratch.bytes, (static_cast<uint64_t>(w) + static_cast<uint64_t>(r)) * sizeof(float)};
 }
 
@@ -300,13 +317,19 @@ Result<std::unique_ptr<Kernel>> MakeRecurrence(RecurrentNode node, Sharing shari
                                                CompileContext& context) {
   auto parts = std::make_shared<Parts>();
   PT_ASSIGN(parts->scratch, PlanScratch(node, Lanes()));
-  PT_ASSIGN(parts->w, PackWeights(node, node.w, Lanes(), context));
-  PT_ASSIGN(parts->r, PackWeights(node, node.r, Lanes(), context));
+  const Gates all{0, node.gates};
+  PT_ASSIGN(parts->w, PackWeights(node, all, node.w, Lanes(), context));
+  PT_ASSIGN(parts->r, PackWeights(node, ResetsBeforeProduct(node) ? Gates{0, 2} : all, node.r, Lanes(), context));
+  if (ResetsBeforeProduct(node)) {
+    PT_ASSIGN(parts->hidden_r, PackWeights(node, {2, 3}, node.r, Lanes(), context));
+  }
   parts->bias = PackInputBias(node, Lanes());
   parts->product_bias = PackProductBias(node, Lanes());
+  parts->peepholes = PackPeepholes(node, Lanes());
   // What is packed is needed no more.
   node.w = node.r = Tensor();
   node.bias.reset();
+  node.peephole.reset();
   parts->node = std::move(node);
   parts->sharing = sharing;
   parts->places = std::move(places);

@@ -66,46 +66,161 @@ HWY_INLINE void Multiply(const float* const (&rows)[kRows], int64_t depth, const
   }
 }
 
-// ---- The cells: from the gates' sums to the new state of a block. `part` is the input part. ----
+// ---- Functions of the cells ----
+
+V Activated(const RecurrentActivation& activation, V x) {
+  const D d;
+  const V zero = hn::Zero(d), one = hn::Set(d, 1.0F);
+  const V alpha = hn::Set(d, activation.alpha), beta = hn::Set(d, activation.beta);
+  switch (activation.function) {
+    case RecurrentFunction::kSigmoid:
+      return vm::Sigmoid(d, x);
+    case RecurrentFunction::kTanh:
+      return vm::Tanh(d, x);
+    case RecurrentFunction::kRelu:
+      return hn::IfThenElse(hn::Lt(x, zero), zero, x);
+    case RecurrentFunction::kAffine:
+      return hn::MulAdd(alpha, x, beta);
+    case RecurrentFunction::kLeakyRelu:
+      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, x), x);
+    case RecurrentFunction::kThresholdedRelu:
+      return hn::IfThenElse(hn::Le(x, alpha), zero, x);
+    case RecurrentFunction::kScaledTanh:
+      return hn::Mul(alpha, vm::Tanh(d, hn::Mul(beta, x)));
+    case RecurrentFunction::kHardSigmoid:
+      return vm::AtMost(d, vm::AtLeast(d, hn::MulAdd(alpha, x, beta), 0.0F), 1.0F);
+    case RecurrentFunction::kElu: {
+      // e^x - 1 = 2 t / (1 - t) with the tanh t of x / 2, which does not cancel near 0.
+      const V half = vm::Tanh(d, hn::Mul(hn::Set(d, 0.5F), x));
+      const V below = hn::Div(hn::Add(half, half), hn::Sub(one, half));
+      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, below), x);
+    }
+    case RecurrentFunction::kSoftsign:
+      return hn::Div(x, hn::Add(one, hn::Abs(x)));
+    case RecurrentFunction::kSoftplus:
+      return vm::Softplus(d, x);
+  }
+  return x;
+}
+
+// Not inlined: cells of other than the usual functions are rare, and each cell has several.
+HWY_NOINLINE void Unusual(const Direction& s, size_t function, float* x) {
+  const D d;
+  V value = hn::LoadU(d, x);
+  if (s.clip > 0) value = vm::AtMost(d, vm::AtLeast(d, value, -s.clip), s.clip);
+  hn::StoreU(Activated(s.functions[function], value), d, x);
+}
+
+// The cell's function of that number, which usually is a sigmoid or tanh.
+template <size_t kFunction, bool kUsuallySigmoid>
+HWY_INLINE V Function(const Direction& s, V x) {
+  const D d;
+  if (HWY_LIKELY(s.usual)) return kUsuallySigmoid ? vm::Sigmoid(d, x) : vm::Tanh(d, x);
+  HWY_ALIGN float lanes[hn::MaxLanes(d)];
+  hn::StoreU(x, d, lanes);
+  Unusual(s, kFunction, lanes);
+  return hn::LoadU(d, lanes);
+}
+
+// ---- The cells: from the gates' sums to the new state of a block ----
+
+// An entry of the batch and a block of its units.
+struct CellPlace {
+  int64_t block = 0;
+  const float* part = nullptr;  // the input part: [gate][lane]
+  int64_t own = 0;              // where the block lies in the states
+};
 
 struct Lstm {
   static constexpr size_t kGates = 4;  // input, output, forget, cell
+  static constexpr bool kIsLast = true;
+  static const float* Panels(const Direction& s) { return s.r; }
+  static const float* Rows(const Direction& s, int64_t step) { return s.h[step % 2]; }
   static HWY_INLINE V Start(const Direction&, int64_t, size_t g, const float* part) {
     return hn::LoadU(D(), part + g * hn::Lanes(D()));
   }
-  static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float*, float* c, V) {
+  // Peepholes: [input, output, forget][lane].
+  static HWY_INLINE V Seen(const Direction& s, int64_t block, size_t gate, V sum, V c) {
+    if (HWY_LIKELY(s.peephole == nullptr)) return sum;
+    const size_t lanes = hn::Lanes(D());
+    return hn::MulAdd(hn::LoadU(D(), s.peephole + (static_cast<size_t>(block) * 3 + gate) * lanes), c, sum);
+  }
+  static HWY_INLINE V Finish(const Direction& s, const V (&sums)[kGates], const CellPlace& place, V) {
     const D d;
-    const V input = vm::Sigmoid(d, sums[0]), output = vm::Sigmoid(d, sums[1]), forget = vm::Sigmoid(d, sums[2]);
-    const V cell = hn::MulAdd(input, vm::Tanh(d, sums[3]), hn::Mul(forget, hn::LoadU(d, c)));
+    float* const c = s.c + place.own;
+    const V before = hn::LoadU(d, c);
+    const V input = Function<0, true>(s, Seen(s, place.block, 0, sums[0], before));
+    const V forget = HWY_UNLIKELY(s.input_forget) ? hn::Sub(hn::Set(d, 1.0F), input)
+                                                  : Function<0, true>(s, Seen(s, place.block, 2, sums[2], before));
+    const V cell = hn::MulAdd(input, Function<1, false>(s, sums[3]), hn::Mul(forget, before));
     hn::StoreU(cell, d, c);
-    return hn::Mul(output, vm::Tanh(d, cell));
+    const V output = Function<0, true>(s, Seen(s, place.block, 1, sums[1], cell));
+    return hn::Mul(output, Function<2, false>(s, cell));
   }
 };
 
-// With the reset after the product, which keeps the hidden gate's two parts apart.
+// What a GRU makes of its gates: h = (1 - update) fresh + update h.
+HWY_INLINE V Mixed(V update, V fresh, V before) {
+  return hn::MulAdd(hn::Sub(hn::Set(D(), 1.0F), update), fresh, hn::Mul(update, before));
+}
+
+// With the reset after the product, which keeps the two parts of the hidden state apart.
 struct Gru {
   static constexpr size_t kGates = 3;  // update, reset, hidden
-  static HWY_INLINE V Start(const Direction& direction, int64_t block, size_t g, const float* part) {
+  static constexpr bool kIsLast = true;
+  static const float* Panels(const Direction& s) { return s.r; }
+  static const float* Rows(const Direction& s, int64_t step) { return s.h[step % 2]; }
+  static HWY_INLINE V Start(const Direction& s, int64_t block, size_t g, const float* part) {
     const D d;
     const size_t lanes = hn::Lanes(d);
-    if (g == 2) return hn::LoadU(d, direction.product_bias + static_cast<size_t>(block) * lanes);
+    if (g == 2) return hn::LoadU(d, s.product_bias + static_cast<size_t>(block) * lanes);
     return hn::LoadU(d, part + g * lanes);
   }
-  static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float* part, float*, V before) {
+  static HWY_INLINE V Finish(const Direction& s, const V (&sums)[kGates], const CellPlace& place, V before) {
     const D d;
-    const V update = vm::Sigmoid(d, sums[0]), reset = vm::Sigmoid(d, sums[1]);
-    const V fresh = vm::Tanh(d, hn::MulAdd(reset, sums[2], hn::LoadU(d, part + 2 * hn::Lanes(d))));
-    return hn::MulAdd(hn::Sub(hn::Set(d, 1.0F), update), fresh, hn::Mul(update, before));
+    const V update = Function<0, true>(s, sums[0]), reset = Function<0, true>(s, sums[1]);
+    const V hidden = hn::MulAdd(reset, sums[2], hn::LoadU(d, place.part + 2 * hn::Lanes(d)));
+    return Mixed(update, Function<1, false>(s, hidden), before);
+  }
+};
+
+// With the reset before the product: the gates first, then the hidden state from the product with reset ∘ h.
+struct GruGates {
+  static constexpr size_t kGates = 2;  // update, reset
+  static constexpr bool kIsLast = false;
+  static const float* Panels(const Direction& s) { return s.r; }
+  static const float* Rows(const Direction& s, int64_t step) { return s.h[step % 2]; }
+  static HWY_INLINE V Start(const Direction&, int64_t, size_t g, const float* part) {
+    return hn::LoadU(D(), part + g * hn::Lanes(D()));
+  }
+  static HWY_INLINE V Finish(const Direction& s, const V (&sums)[kGates], const CellPlace& place, V before) {
+    const D d;
+    hn::StoreU(Function<0, true>(s, sums[0]), d, s.update + place.own);
+    hn::StoreU(hn::Mul(Function<0, true>(s, sums[1]), before), d, s.reset + place.own);
+    return before;
+  }
+};
+struct GruHidden {
+  static constexpr size_t kGates = 1;
+  static constexpr bool kIsLast = true;
+  static const float* Panels(const Direction& s) { return s.hidden_r; }
+  static const float* Rows(const Direction& s, int64_t) { return s.reset; }
+  static HWY_INLINE V Start(const Direction&, int64_t, size_t, const float* part) {
+    return hn::LoadU(D(), part + 2 * hn::Lanes(D()));
+  }
+  static HWY_INLINE V Finish(const Direction& s, const V (&sums)[kGates], const CellPlace& place, V before) {
+    return Mixed(hn::LoadU(D(), s.update + place.own), Function<1, false>(s, sums[0]), before);
   }
 };
 
 struct Rnn {
   static constexpr size_t kGates = 1;
+  static constexpr bool kIsLast = true;
+  static const float* Panels(const Direction& s) { return s.r; }
+  static const float* Rows(const Direction& s, int64_t step) { return s.h[step % 2]; }
   static HWY_INLINE V Start(const Direction&, int64_t, size_t, const float* part) { return hn::LoadU(D(), part); }
-  static HWY_INLINE V Finish(const Direction& direction, const V (&sums)[kGates], const float*, float*, V) {
-    const D d;
-    if (!direction.relu) return vm::Tanh(d, sums[0]);
-    return hn::IfThenElse(hn::Gt(sums[0], hn::Zero(d)), sums[0], hn::Zero(d));
+  static HWY_INLINE V Finish(const Direction& s, const V (&sums)[kGates], const CellPlace&, V) {
+    return Function<0, false>(s, sums[0]);
   }
 };
 
@@ -169,21 +284,20 @@ template <class Cell, size_t kRows>
 HWY_NOINLINE void StepTile(const Direction& s, int64_t step, int64_t block, const StepPlace* places) {
   const D d;
   constexpr size_t kGates = Cell::kGates;
-  const int64_t line = static_cast<int64_t>(kGates) * s.lanes, padded = s.padded();
-  const float* before = s.h[step % 2];
+  const int64_t padded = s.padded(), at = block * s.lanes;
   const float *rows[kRows], *parts[kRows];
   V sums[kRows][kGates];
   for (size_t r = 0; r < kRows; ++r) {
-    rows[r] = before + places[r].row * padded;
-    parts[r] = s.parts + ((block * s.time + places[r].t) * s.batch + places[r].row) * line;
+    rows[r] = Cell::Rows(s, step) + places[r].row * padded;
+    parts[r] = s.parts + ((block * s.time + places[r].t) * s.batch + places[r].row) * s.gates * s.lanes;
     for (size_t g = 0; g < kGates; ++g) sums[r][g] = Cell::Start(s, block, g, parts[r]);
   }
-  Multiply<kRows, kGates>(rows, s.hidden, s.r + block * s.hidden * line, sums);
-  const int64_t at = block * s.lanes;
+  Multiply<kRows, kGates>(rows, s.hidden, Cell::Panels(s) + at * s.hidden * static_cast<int64_t>(kGates), sums);
   for (size_t r = 0; r < kRows; ++r) {
-    const int64_t own = places[r].row * padded + at;
-    const V h = Cell::Finish(s, sums[r], parts[r], s.c + own, hn::LoadU(d, before + own));
-    float* after = s.h[1 - step % 2] + own;
+    const CellPlace place{block, parts[r], places[r].row * padded + at};
+    const V h = Cell::Finish(s, sums[r], place, hn::LoadU(d, s.h[step % 2] + place.own));
+    if (!Cell::kIsLast) continue;
+    float* after = s.h[1 - step % 2] + place.own;
     hn::StoreU(h, d, after);
     if (s.y == nullptr) continue;
     float* y = s.y + places[r].t * s.y_time + places[r].row * s.y_batch + at;
@@ -232,12 +346,14 @@ void InputPartOfAny(const Direction& direction, const Share& share) {
   }
 }
 
-void StepOfAny(const Direction& direction, const Share& share, int64_t step) {
+void StepOfAny(const Direction& direction, const Share& share, int64_t step, int phase) {
   switch (direction.cell) {
     case RecurrentCell::kLstm:
       return Step<Lstm>(direction, share, step);
     case RecurrentCell::kGru:
-      return Step<Gru>(direction, share, step);
+      if (direction.phases() == 1) return Step<Gru>(direction, share, step);
+      if (phase == 0) return Step<GruGates>(direction, share, step);
+      return Step<GruHidden>(direction, share, step);
     case RecurrentCell::kRnn:
       return Step<Rnn>(direction, share, step);
   }
@@ -260,8 +376,8 @@ void ComputeInputPart(const Direction& direction, const Share& share) {
   HWY_DYNAMIC_DISPATCH(InputPartOfAny)(direction, share);
 }
 
-void ComputeStep(const Direction& direction, const Share& share, int64_t step) {
-  HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step);
+void ComputeStep(const Direction& direction, const Share& share, int64_t step, int phase) {
+  HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step, phase);
 }
 
 }  // namespace pt::recurrent

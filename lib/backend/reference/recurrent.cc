@@ -1,6 +1,5 @@
 // LSTM, GRU and RNN: both directions, initial states, sequence lengths, peepholes, clipping, all activations.
 #include <array>
-#include <cctype>
 #include <cmath>
 
 #include "lib/backend/host/parallel.h"
@@ -12,74 +11,40 @@
 namespace pt::reference {
 namespace {
 
-struct Activation {
-  enum class Kind : uint8_t {
-    kSigmoid,
-    kTanh,
-    kRelu,
-    kAffine,
-    kLeakyRelu,
-    kThresholdedRelu,
-    kScaledTanh,
-    kHardSigmoid,
-    kElu,
-    kSoftsign,
-    kSoftplus
-  };
-  Kind kind = Kind::kTanh;
-  float alpha = 0, beta = 0;
-
-  template <typename T>
-  T operator()(T x) const {
-    const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
-    switch (kind) {
-      case Kind::kSigmoid:
-        return T{1} / (T{1} + std::exp(-x));
-      case Kind::kTanh:
-        return std::tanh(x);
-      case Kind::kRelu:
-        return x > 0 ? x : T{0};
-      case Kind::kAffine:
-        return a * x + b;
-      case Kind::kLeakyRelu:
-        return x < 0 ? a * x : x;
-      case Kind::kThresholdedRelu:
-        return x > a ? x : T{0};
-      case Kind::kScaledTanh:
-        return a * std::tanh(b * x);
-      case Kind::kHardSigmoid:
-        return std::fmin(T{1}, std::fmax(T{0}, a * x + b));
-      case Kind::kElu:
-        return x < 0 ? a * std::expm1(x) : x;
-      case Kind::kSoftsign:
-        return x / (T{1} + std::fabs(x));
-      case Kind::kSoftplus:
-        return std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)));
+// NaN passes through all of them.
+template <typename T>
+T Activate(const RecurrentActivation& activation, T x) {
+  const T a = static_cast<T>(activation.alpha), b = static_cast<T>(activation.beta);
+  switch (activation.function) {
+    case RecurrentFunction::kSigmoid:
+      return T{1} / (T{1} + std::exp(-x));
+    case RecurrentFunction::kTanh:
+      return std::tanh(x);
+    case RecurrentFunction::kRelu:
+      return x < 0 ? T{0} : x;
+    case RecurrentFunction::kAffine:
+      return a * x + b;
+    case RecurrentFunction::kLeakyRelu:
+      return x < 0 ? a * x : x;
+    case RecurrentFunction::kThresholdedRelu:
+      return x <= a ? T{0} : x;
+    case RecurrentFunction::kScaledTanh:
+      return a * std::tanh(b * x);
+    case RecurrentFunction::kHardSigmoid: {
+      const T line = a * x + b;
+      return line < 0 ? T{0} : line > 1 ? T{1} : line;
     }
-    return x;
+    case RecurrentFunction::kElu:
+      return x < 0 ? a * std::expm1(x) : x;
+    case RecurrentFunction::kSoftsign:
+      return x / (T{1} + std::fabs(x));
+    case RecurrentFunction::kSoftplus:
+      return std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)));
   }
-};
+  return x;
+}
 
-struct ActivationRow {
-  std::string_view name;
-  Activation::Kind kind;
-  float alpha, beta;  // defaults
-};
-constexpr std::array kActivations = {
-    ActivationRow{"Sigmoid", Activation::Kind::kSigmoid, 0, 0},
-    ActivationRow{"Tanh", Activation::Kind::kTanh, 0, 0},
-    ActivationRow{"Relu", Activation::Kind::kRelu, 0, 0},
-    ActivationRow{"Affine", Activation::Kind::kAffine, 1, 0},
-    ActivationRow{"LeakyRelu", Activation::Kind::kLeakyRelu, 0.01F, 0},
-    ActivationRow{"ThresholdedRelu", Activation::Kind::kThresholdedRelu, 1, 0},
-    ActivationRow{"ScaledTanh", Activation::Kind::kScaledTanh, 1, 1},
-    ActivationRow{"HardSigmoid", Activation::Kind::kHardSigmoid, 0.2F, 0.5F},
-    ActivationRow{"Elu", Activation::Kind::kElu, 1, 0},
-    ActivationRow{"Softsign", Activation::Kind::kSoftsign, 0, 0},
-    ActivationRow{"Softplus", Activation::Kind::kSoftplus, 0, 0},
-};
-
-enum class Cell : uint8_t { kLstm, kGru, kRnn };
+using Cell = RecurrentCell;
 
 struct Shape {
   Cell cell = Cell::kLstm;
@@ -87,8 +52,8 @@ struct Shape {
   bool reverse_first = false;  // direction "reverse"
   bool batch_first = false;    // layout 1
   bool linear_before_reset = false, input_forget = false;
-  double clip = 0;                      // 0: none
-  std::vector<Activation> activations;  // per direction
+  double clip = 0;                               // 0: none
+  std::vector<RecurrentActivation> activations;  // per direction
 
   int64_t gate_rows() const { return gates * hidden; }
   // Offsets of rows in Y and in the states.
@@ -98,34 +63,11 @@ struct Shape {
   int64_t state_row(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
 };
 
-Result<std::vector<Activation>> ActivationsOf(const ReferenceSite& site, const RecurrenceNode& node,
-                                              const std::vector<std::string>& defaults) {
-  const int64_t directions = node.directions();
-  std::vector<std::string> names = node.activations;
-  for (int64_t d = 0; d < directions && names.size() < defaults.size() * static_cast<size_t>(directions); ++d) {
-    names.insert(names.end(), defaults.begin(), defaults.end());
-  }
-  if (names.size() != defaults.size() * static_cast<size_t>(directions))
-    return site.Invalid("activations do not fit its gates");
-  std::vector<Activation> activations;
-  // Parameters are listed for those activations only that take them.
-  size_t alpha_at = 0, beta_at = 0;
-  for (const std::string& name : names) {
-    const auto row = std::find_if(kActivations.begin(), kActivations.end(), [&](const ActivationRow& r) {
-      return std::equal(r.name.begin(), r.name.end(), name.begin(), name.end(),
-                        [](char a, char b) { return std::tolower(a) == std::tolower(b); });
-    });
-    if (row == kActivations.end()) return site.Unsupported("has the unknown activation \"" + name + "\"");
-    Activation activation{row->kind, row->alpha, row->beta};
-    using K = Activation::Kind;
-    const bool takes_beta = row->kind == K::kAffine || row->kind == K::kScaledTanh || row->kind == K::kHardSigmoid;
-    const bool takes_alpha =
-        takes_beta || row->kind == K::kLeakyRelu || row->kind == K::kThresholdedRelu || row->kind == K::kElu;
-    if (takes_alpha && alpha_at < node.alphas.size()) activation.alpha = node.alphas[alpha_at++];
-    if (takes_beta && beta_at < node.betas.size()) activation.beta = node.betas[beta_at++];
-    activations.push_back(activation);
-  }
-  return activations;
+Result<std::vector<RecurrentActivation>> ReadActivations(const ReferenceSite& site, const RecurrenceNode& node,
+                                                         Cell cell) {
+  Result<std::vector<RecurrentActivation>> read = ActivationsOf(node, cell);
+  return !read.ok() && read.error().code == ErrorCode::kUnsupported ? OrUnsupported(std::move(read), site)
+                                                                    : OrInvalid(std::move(read), site);
 }
 
 Status CheckOperand(const ReferenceSite& site, size_t i, const std::vector<int64_t>& dims, const char* name) {
@@ -168,10 +110,7 @@ Result<Shape> ReadShape(ReferenceSite& site, Cell cell) {
   s.clip = node.clip;
   s.linear_before_reset = node.linear_before_reset;
   s.input_forget = node.input_forget;
-  const std::vector<std::string> defaults = cell == Cell::kLstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
-                                            : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"}
-                                                                 : std::vector<std::string>{"Tanh"};
-  PT_ASSIGN(s.activations, ActivationsOf(site, node, defaults));
+  PT_ASSIGN(s.activations, ReadActivations(site, node, cell));
   const DataType type = site.in[0].type;
   PT_CHECK_OK(site.Out(0, type,
                        s.batch_first ? std::vector<int64_t>{s.batch, s.time, d, s.hidden}
@@ -324,8 +263,8 @@ class Recurrence {
   void UpdateCell(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
     if (s_.cell == Cell::kRnn) {
-      const Activation& f = s_.activations[static_cast<size_t>(d)];
-      for (int64_t i = 0; i < n; ++i) h[i] = f(Clip(gates[i] + recurrent[i]));
+      const RecurrentActivation& f = s_.activations[static_cast<size_t>(d)];
+      for (int64_t i = 0; i < n; ++i) h[i] = Activate(f, Clip(gates[i] + recurrent[i]));
     } else if (s_.cell == Cell::kLstm) {
       UpdateLstm(run, gates, recurrent, h, c, d);
     } else {
@@ -335,36 +274,37 @@ class Recurrence {
 
   void UpdateLstm(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
-    const Activation& f = s_.activations[static_cast<size_t>(3 * d)];
-    const Activation& g = s_.activations[static_cast<size_t>(3 * d + 1)];
-    const Activation& last = s_.activations[static_cast<size_t>(3 * d + 2)];
+    const RecurrentActivation& f = s_.activations[static_cast<size_t>(3 * d)];
+    const RecurrentActivation& g = s_.activations[static_cast<size_t>(3 * d + 1)];
+    const RecurrentActivation& last = s_.activations[static_cast<size_t>(3 * d + 2)];
     const T* p = run.in<T>(7) == nullptr ? nullptr : run.in<T>(7) + d * 3 * n;  // order: input, output, forget
     for (int64_t i = 0; i < n; ++i) {
       const T to_input = gates[i] + recurrent[i] + (p != nullptr ? p[i] * c[i] : T{0});
       const T to_forget = gates[2 * n + i] + recurrent[2 * n + i] + (p != nullptr ? p[2 * n + i] * c[i] : T{0});
-      const T input = f(Clip(to_input));
-      const T forget = s_.input_forget ? T{1} - input : f(Clip(to_forget));
-      const T fresh = g(Clip(gates[3 * n + i] + recurrent[3 * n + i]));
+      const T input = Activate(f, Clip(to_input));
+      const T forget = s_.input_forget ? T{1} - input : Activate(f, Clip(to_forget));
+      const T fresh = Activate(g, Clip(gates[3 * n + i] + recurrent[3 * n + i]));
       c[i] = forget * c[i] + input * fresh;
-      const T output = f(Clip(gates[n + i] + recurrent[n + i] + (p != nullptr ? p[n + i] * c[i] : T{0})));
-      h[i] = output * last(Clip(c[i]));
+      const T output = Activate(f, Clip(gates[n + i] + recurrent[n + i] + (p != nullptr ? p[n + i] * c[i] : T{0})));
+      h[i] = output * Activate(last, Clip(c[i]));
     }
   }
 
   // With the reset applied before the product, the hidden gate waits for r ∘ h: kept in c until FinishGru.
   void UpdateGru(const TensorCall& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
     const int64_t n = s_.hidden;
-    const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
-    const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
+    const RecurrentActivation& f = s_.activations[static_cast<size_t>(2 * d)];
+    const RecurrentActivation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
     const T* bias = run.in<T>(3) == nullptr ? nullptr : run.in<T>(3) + d * 2 * s_.gate_rows() + s_.gate_rows() + 2 * n;
     for (int64_t i = 0; i < n; ++i) {
-      const T reset = f(Clip(gates[n + i] + recurrent[n + i]));
+      const T reset = Activate(f, Clip(gates[n + i] + recurrent[n + i]));
       if (!s_.linear_before_reset) {
         c[i] = reset * h[i];
         continue;
       }
-      const T update = f(Clip(gates[i] + recurrent[i]));
-      const T fresh = g(Clip(gates[2 * n + i] + reset * (recurrent[2 * n + i] + (bias != nullptr ? bias[i] : T{0}))));
+      const T update = Activate(f, Clip(gates[i] + recurrent[i]));
+      const T fresh =
+          Activate(g, Clip(gates[2 * n + i] + reset * (recurrent[2 * n + i] + (bias != nullptr ? bias[i] : T{0}))));
       h[i] = (T{1} - update) * fresh + update * h[i];
     }
   }
@@ -372,8 +312,8 @@ class Recurrence {
   void FinishGru(const TensorCall& run, const Buffers<T>& memory, const T* r, int64_t d, int64_t step,
                  bool reverse) const {
     const int64_t n = s_.hidden, rows = s_.gate_rows();
-    const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
-    const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
+    const RecurrentActivation& f = s_.activations[static_cast<size_t>(2 * d)];
+    const RecurrentActivation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
     // The update gate still needs R·h, so R·(r ∘ h) goes where h's candidate is made.
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < n; ++i) memory.reset[b * n + i] = memory.recurrent[b * rows + i];
@@ -386,8 +326,8 @@ class Recurrence {
       const T* gates = memory.gates + RowIndex(t, b) * rows;
       T* h = memory.h + b * n;
       for (int64_t i = 0; i < n; ++i) {
-        const T update = f(Clip(gates[i] + memory.reset[b * n + i]));
-        const T fresh = g(Clip(gates[2 * n + i] + memory.recurrent[b * rows + 2 * n + i]));
+        const T update = Activate(f, Clip(gates[i] + memory.reset[b * n + i]));
+        const T fresh = Activate(g, Clip(gates[2 * n + i] + memory.recurrent[b * rows + 2 * n + i]));
         h[i] = (T{1} - update) * fresh + update * h[i];
         if (run.out<T>(0) != nullptr) run.out<T>(0)[s_.y_row(t, d, b) + i] = h[i];
       }

@@ -12,7 +12,7 @@
 #include "partitiontuner/graph/operators/views.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::windows_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -163,6 +163,40 @@ TEST_CASE("ReadRecurrence, DefaultsAndEachAttribute", "[graph]") {
   CHECK_FALSE(ReadRecurrence(Made("RNN", {{"activation_alpha", Ints{1}}})).ok());
 }
 
+TEST_CASE("ActivationsOf, NamesInAnyCaseWithParametersInTheirOrder", "[graph]") {
+  using F = RecurrentFunction;
+  using Activations = std::vector<RecurrentActivation>;
+  RecurrenceNode node;
+  CHECK(*ActivationsOf(node, RecurrentCell::kLstm) == Activations{{F::kSigmoid}, {F::kTanh}, {F::kTanh}});
+  CHECK(*ActivationsOf(node, RecurrentCell::kGru) == Activations{{F::kSigmoid}, {F::kTanh}});
+  node.direction = RecurrenceDirection::kBidirectional;
+  CHECK(*ActivationsOf(node, RecurrentCell::kRnn) == Activations{{F::kTanh}, {F::kTanh}});
+  // Parameters are those of the functions that take any; what is not named is usual.
+  node.activations = {"hardsigmoid", "RELU", "Elu", "LeakyRelu", "SoftPlus", "Affine"};
+  node.alphas = {0.25F, 2};
+  node.betas = {0.75F};
+  CHECK(*ActivationsOf(node, RecurrentCell::kLstm) == Activations{{F::kHardSigmoid, 0.25F, 0.75F},
+                                                                  {F::kRelu},
+                                                                  {F::kElu, 2},
+                                                                  {F::kLeakyRelu, 0.01F},
+                                                                  {F::kSoftplus},
+                                                                  {F::kAffine, 1, 0}});
+  node.activations = {"HardSigmoid", "ThresholdedRelu", "ScaledTanh"};
+  node.alphas = node.betas = {};
+  CHECK(*ActivationsOf(node, RecurrentCell::kLstm) == Activations{{F::kHardSigmoid, 0.2F, 0.5F},
+                                                                  {F::kThresholdedRelu, 1},
+                                                                  {F::kScaledTanh, 1, 1},
+                                                                  {F::kSigmoid},
+                                                                  {F::kTanh},
+                                                                  {F::kTanh}});
+  node.activations = {"Softsign"};
+  CHECK(ActivationsOf(node, RecurrentCell::kLstm).error().code == ErrorCode::kInvalidInput);
+  node.activations = {"Tanh", "Tanh", "Tanh"};
+  CHECK(ActivationsOf(node, RecurrentCell::kRnn).error().code == ErrorCode::kInvalidInput);
+  node.activations = {"Tanh", "Gelu"};
+  CHECK(ActivationsOf(node, RecurrentCell::kRnn).error().code == ErrorCode::kUnsupported);
+}
+
 TEST_CASE("ReadNamedType, IsTheNumberOrTheDefaultAndNeverAnotherOne", "[graph]") {
   const auto cast = [](int64_t to) { return Made("Cast", {{"to", to}}); };
   CHECK(ReadNamedType(cast(7), "to").value() == DataType::kInt64);
@@ -202,4 +236,4 @@ TEST_CASE("ReadRotaryEmbedding, TurnsWholeHeadsUnlessTheNodeSaysHowMuch", "[grap
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::windows_test
