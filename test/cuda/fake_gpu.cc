@@ -64,10 +64,15 @@ bool FakeGpuState::AreDone(const std::vector<size_t>& pieces_asked) const {
   return std::ranges::all_of(pieces_asked, [&](size_t piece) { return pieces[piece].done; });
 }
 
+std::span<const FakePiece> FakeGpuState::Unfinished() {
+  while (finished < pieces.size() && pieces[finished].done) ++finished;
+  return std::span(pieces).subspan(finished);
+}
+
 bool FakeGpuState::Step() {
   if (stalled) return false;
   std::optional<size_t> chosen;
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  for (size_t i = pieces.size() - Unfinished().size(); i < pieces.size(); ++i) {
     if (pieces[i].done || IsBroken(pieces[i].device) || !AreDone(pieces[i].after)) continue;
     chosen = i;
     if (!options.newest_first) break;

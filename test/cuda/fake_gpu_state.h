@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,7 @@ struct FakeGpuState {
   int64_t now_ns = 0;
 
   std::vector<FakePiece> pieces;
+  size_t finished = 0;  // so many of them at least are done, from the first on
   FakeThings<FakeStreamHandle> streams;
   FakeThings<FakeEventHandle> events;
   FakeThings<FakeGraphHandle> graphs, executables;
@@ -150,6 +152,9 @@ struct FakeGpuState {
 
   // Adds work to a stream, or to what it records.
   void Submit(FakeStreamHandle& stream, FakeWork work, int64_t ns = kFakePieceNs);
+  // The pieces from the first on that is not done. Tests submit a million, and what is left of them is asked at each
+  // call.
+  std::span<const FakePiece> Unfinished();
   // The next piece of work that may run; false when there is none.
   bool Step();
   bool AreDone(const std::vector<size_t>& pieces_asked) const;

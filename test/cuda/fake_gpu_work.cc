@@ -92,7 +92,7 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     // Nobody frees what the device may still use: with work left that could be this very buffer.
-    for (const FakePiece& piece : state->pieces) {
+    for (const FakePiece& piece : state->Unfinished()) {
       if (!piece.done && piece.work && !IsAnyBroken(*state)) state->Violate("cuMemFreeAsync while there is work");
     }
     state->devices[at->second.pool->device].used_bytes -= at->second.bytes;
