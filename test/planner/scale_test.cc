@@ -1,4 +1,4 @@
-// How long planning takes: printed, never judged, for machines differ.
+// How long planning takes: printed, never judged, for machines differ. What checks nothing else is tagged [.nightly].
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "partitiontuner/planner/bounds.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::scale_test {
 namespace {
 
 using testing::MakeWorld;
@@ -107,8 +107,8 @@ void ReportSearches(size_t nodes) {
   ReportSearch("fork-join on the host" + of, MakeWorld(testing::Inception(nodes / 15), {.accelerator = false}));
 }
 
-TEST_CASE("Search, TimeOnAThousandNodes", "[planner][slow]") { ReportSearches(1000); }
-TEST_CASE("Search, TimeOnTenThousandNodes", "[planner][slow]") { ReportSearches(10'000); }
+TEST_CASE("Search, TimeOnAThousandNodes", "[.nightly]") { ReportSearches(1000); }
+TEST_CASE("Search, TimeOnTenThousandNodes", "[.nightly]") { ReportSearches(10'000); }
 TEST_CASE("Search, TimeOnAHundredThousandNodes", "[.nightly]") { ReportSearches(100'000); }
 
 // By how much planning takes longer than its limit; below zero: it ends before.
@@ -174,7 +174,7 @@ void ReportMoves(const std::string& what, const World& world, int moves) {
             << now.score().makespan_ns << " ns, " << now.spent() << " spent");
 }
 
-TEST_CASE("WindowScheduler, TimeOfMoves", "[planner][slow]") {
+TEST_CASE("WindowScheduler, TimeOfMoves", "[.nightly]") {
   constexpr int kMoves = 20'000;
   for (const size_t nodes : {1000, 10'000}) {
     const std::string of = ", " + std::to_string(nodes) + " nodes";
@@ -208,4 +208,4 @@ TEST_CASE("EveryBound, IsBelowAThousandRandomPlans", "[planner][slow]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::scale_test
