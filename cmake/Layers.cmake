@@ -22,12 +22,9 @@ if(PT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=pch_defines,time_macros ${PT_CCACHE})
 endif()
 
-# Headers of the standard library and of Catch2 are compiled once for all files, never headers of our own: those change. The
-# build with AddressSanitizer goes without, so that a file of the library that forgets an include does not pass ./check.
+# Headers of the standard library and of Catch2 are compiled once for all files, never headers of our own: those change. A
+# file that forgets an include compiles all the same; test/structure/self_sufficient_files_test.cc finds it.
 option(PT_PRECOMPILE_HEADERS "Compile the headers of the standard library once" ON)
-if(PT_SANITIZE MATCHES "address" AND NOT PT_BUILD_FUZZERS)
-  set(PT_PRECOMPILE_HEADERS OFF)
-endif()
 set(pt_precompiled_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional>
     <set> <span> <string> <string_view> <utility> <vector>)
 
@@ -45,9 +42,11 @@ function(pt_precompile target)
   if(NOT PT_PRECOMPILE_HEADERS)
     return()
   endif()
-  get_target_property(type ${target} TYPE)  # executables are compiled with other options than libraries
+  # Executables, and what shows no symbol unless it says so, are compiled with other options than the library.
+  get_target_property(type ${target} TYPE)
   string(COMPARE EQUAL ${type} EXECUTABLE is_executable)
-  string(MAKE_C_IDENTIFIER "PT_PRECOMPILED_${is_executable}_${ARGN}" key)
+  get_target_property(visibility ${target} CXX_VISIBILITY_PRESET)
+  string(MAKE_C_IDENTIFIER "PT_PRECOMPILED_${is_executable}_${visibility}_${ARGN}" key)
   get_property(maker GLOBAL PROPERTY ${key})
   if(maker)
     target_precompile_headers(${target} REUSE_FROM ${maker})
@@ -57,15 +56,16 @@ function(pt_precompile target)
   endif()
 endfunction()
 
-# Several files of a target as one: builds from nothing take half the time, a change to one file takes longer. What stands in
-# an anonymous namespace must then have another name than in the other files of its target. Not under AddressSanitizer, for
-# the same reason as above; never what Highway compiles once for each instruction set. Which files go together depends on
-# their first letters alone, so that a new file joins one group and leaves the others as they are.
+# Several files of a target as one: builds from nothing take less than half the time, a change to one file takes longer. What
+# stands in an anonymous namespace must then have another name than in the other files of its target; tests need not care,
+# each has a namespace of its own. Never what Highway compiles once for each instruction set. Which files go together depends
+# on their names alone, so that a new file joins one group and leaves the others as they are.
 option(PT_UNITE_FILES "Compile several files of a target as one" OFF)
-if(PT_SANITIZE MATCHES "address" AND NOT PT_BUILD_FUZZERS)
-  set(PT_UNITE_FILES OFF)
-endif()
+
+# pt_unite(TARGET [SPREAD]): files of neighbouring letters go together, which are often about one thing; with SPREAD six that
+# chance brings together, where most names begin alike.
 function(pt_unite target)
+  cmake_parse_arguments(arg "SPREAD" "" "" ${ARGN})
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   set(groups "[a-k]" "[l-z]")
@@ -81,6 +81,13 @@ function(pt_unite target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
     get_filename_component(name ${source} NAME)
+    if(arg_SPREAD)
+      string(MD5 hash ${name})
+      string(SUBSTRING ${hash} 0 6 hash)
+      math(EXPR letters "0x${hash} % ((${count} + 5) / 6)")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${letters})
+      continue()
+    endif()
     foreach(group ${groups})
       if(name MATCHES "^${group}")
         string(REGEX REPLACE "[^a-z-]" "" letters ${group})

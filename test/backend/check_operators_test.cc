@@ -5,7 +5,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 
-namespace pt {
+namespace pt::check_operators_test {
 namespace {
 
 std::string FaultOf(const std::string& text) {
@@ -115,4 +115,4 @@ TEST_CASE("CheckOperators, PassesOverWhatIsUnknownOrRunsOnlyLater", "[backend]")
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::check_operators_test

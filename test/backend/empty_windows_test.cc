@@ -16,7 +16,7 @@
 #include "test/testing/forked_trials.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::empty_windows_test {
 namespace {
 
 // A host of two cores with this processor's instructions.
@@ -248,4 +248,4 @@ TEST_CASE("Convolutions, ThatWereComputedWronglyAreRightInEveryLibrary", "[backe
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::empty_windows_test

@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_arg_reduction_test {
 namespace {
 
 std::string Text(const std::string& op, const std::string& dims, int axis, bool keep, bool last) {
@@ -60,4 +60,4 @@ TEST_CASE("HostArgReduction, EqualsAndAwkwardElementsEqualTheReference", "[host]
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_arg_reduction_test

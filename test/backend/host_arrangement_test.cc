@@ -6,7 +6,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_arrangement_test {
 namespace {
 
 using Layouts = std::set<std::string>;
@@ -178,4 +178,4 @@ TEST_CASE("HostArrangement, RandomGroupsOfAnyDimsEqualTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_arrangement_test

@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_attention_test {
 namespace {
 
 std::string Dims(std::initializer_list<int> dims) {
@@ -348,4 +348,4 @@ TEST_CASE("HostAttention, WhatOnlyLooksLikeItIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_attention_test

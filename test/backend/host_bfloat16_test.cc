@@ -9,7 +9,7 @@
 #include "partitiontuner/graph/half.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_bfloat16_test {
 namespace {
 
 constexpr double kRounding = 1.0 / 256 + 1e-5;
@@ -354,4 +354,4 @@ TEST_CASE("HostBfloat16, NothingIsShortenedWithoutInstructionsOrPermission", "[h
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_bfloat16_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/packed_matrix.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_block_product_test {
 namespace {
 
 struct Case {
@@ -146,4 +146,4 @@ TEST_CASE("PackedMatrix, WhatVariesOtherwiseIsNone", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_block_product_test

@@ -15,7 +15,7 @@
 #include "test/testing/run_on_reference.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::host_data_sized_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
@@ -252,4 +252,4 @@ TEST_CASE("HostDataSized, SuppressionRefusesWhatContradicts", "[backend]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::host_data_sized_test

@@ -1,11 +1,12 @@
 // DeformConv of the host library against the reference library.
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
+#include <cmath>
 #include <random>
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_deformable_convolution_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
@@ -137,4 +138,4 @@ TEST_CASE("HostDeformConv, ComputedFiltersAreLeftToTheReference", "[host]") {
   CHECK(HostLibrary()->CandidatesFor(graph, MakeTestPlatform(1, false), {&node, 1}, Precision()).empty());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::host_deformable_convolution_test

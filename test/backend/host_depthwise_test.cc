@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_depthwise_test {
 namespace {
 
 struct Case {
@@ -112,4 +112,4 @@ TEST_CASE("HostDepthwise, WhatIsNotDepthwiseIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_depthwise_test

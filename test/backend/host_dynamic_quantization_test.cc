@@ -4,7 +4,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_dynamic_quantization_test {
 namespace {
 
 void CheckData(const std::vector<float>& x) {
@@ -61,4 +61,4 @@ TEST_CASE("HostDynamicQuantization, ExtremeDataEqualTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_dynamic_quantization_test

@@ -12,7 +12,7 @@
 #include "partitiontuner/graph/half.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_elementwise_test {
 namespace {
 
 // Every exponent and sign with many mantissas, and all that is special.
@@ -366,4 +366,4 @@ TEST_CASE("HostElementwise, RandomGroupsEqualTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_elementwise_test

@@ -7,7 +7,7 @@
 #include "partitiontuner/graph/experts.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_experts_test {
 namespace {
 
 std::string Size(int64_t n) { return std::to_string(n); }
@@ -167,4 +167,4 @@ TEST_CASE("HostExperts, WhatAnotherNodeReadsOrCountsOtherwiseIsNoSuchGroup", "[h
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_experts_test

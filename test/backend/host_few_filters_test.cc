@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_few_filters_test {
 namespace {
 
 struct Case {
@@ -164,4 +164,4 @@ TEST_CASE("HostFewFilters, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_few_filters_test

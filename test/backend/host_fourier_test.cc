@@ -7,7 +7,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_fourier_test {
 namespace {
 
 std::string Number(int64_t n) { return std::to_string(n); }
@@ -88,4 +88,4 @@ TEST_CASE("HostStft, OfEveryStepWindowAndSignalEqualsTheDefinition", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_fourier_test

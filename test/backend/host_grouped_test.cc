@@ -6,7 +6,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_grouped_test {
 namespace {
 
 struct Case {
@@ -210,4 +210,4 @@ TEST_CASE("HostGrouped, WhatItDoesNotComputeIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_grouped_test

@@ -6,7 +6,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_indices_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -301,4 +301,4 @@ TEST_CASE("HostGatherJoined, RowsThatDoNotExistAreAnError", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_indices_test

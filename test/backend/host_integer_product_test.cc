@@ -6,7 +6,7 @@
 #include "lib/backend/host_kernels/products/integer_panels.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_integer_product_test {
 namespace {
 
 std::string Size(int64_t n) { return std::to_string(n); }
@@ -301,4 +301,4 @@ TEST_CASE("HostIntegerProduct, ScaledConvolutionsEqualTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_integer_product_test

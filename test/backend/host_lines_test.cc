@@ -4,7 +4,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_lines_test {
 namespace {
 
 struct Line {
@@ -92,4 +92,4 @@ TEST_CASE("HostLines, RandomOnesEqualTheReference", "[host]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::host_lines_test

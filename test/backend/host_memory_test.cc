@@ -9,7 +9,7 @@
 
 #include "partitiontuner/backend/devices.h"
 
-namespace pt {
+namespace pt::host_memory_test {
 namespace {
 
 // The policy of the page at that address; nullopt where the system does not say.
@@ -60,4 +60,4 @@ TEST_CASE("HostMemory, TheWishCoversWholePagesOnlyAndEndsWithTheBuffer", "[backe
   for (uint64_t i = 0; i < 16; ++i) CHECK(PolicyAt(next_bytes + i * page) == before);
 }
 
-}  // namespace pt
+}  // namespace pt::host_memory_test

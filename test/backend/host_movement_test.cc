@@ -6,7 +6,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_movement_test {
 namespace {
 
 // One of each size, and bool.
@@ -219,4 +219,4 @@ TEST_CASE("HostTrilu, EveryDiagonalEqualsTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_movement_test

@@ -7,7 +7,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_normalization_test {
 namespace {
 
 std::string Normalization(const std::string& op, const std::string& dims, const std::string& row, int axis) {
@@ -257,4 +257,4 @@ TEST_CASE("HostLpNormalization, EveryAxisAndNormEqualsTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_normalization_test

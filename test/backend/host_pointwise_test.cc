@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_pointwise_test {
 namespace {
 
 struct Case {
@@ -176,4 +176,4 @@ TEST_CASE("HostPointwise, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_pointwise_test

@@ -4,7 +4,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_product_test {
 namespace {
 
 std::string Size(int n) { return std::to_string(n); }
@@ -218,4 +218,4 @@ TEST_CASE("HostProduct, WhatIsNoSuchProductIsNotOffered", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_product_test

@@ -7,7 +7,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_reduction_test {
 namespace {
 
 constexpr std::array kKinds = {"ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
@@ -172,4 +172,4 @@ TEST_CASE("HostCumSum, EveryAxisTypeAndDirectionEqualsTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_reduction_test

@@ -2,7 +2,7 @@
 // integers, which must be the same to the last bit.
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_resize_test {
 namespace {
 
 const std::vector<std::string> kCoordinates = {"half_pixel",          "half_pixel_symmetric", "pytorch_half_pixel",
@@ -119,4 +119,4 @@ TEST_CASE("HostResize, ImagesWhoseChannelsLieLastStayAsTheyLie", "[host]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::host_resize_test

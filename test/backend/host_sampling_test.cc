@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_sampling_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
@@ -195,4 +195,4 @@ TEST_CASE("HostRotaryEmbedding, APositionThatDoesNotExistIsAnErrorOfTheRun", "[h
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_sampling_test

@@ -5,7 +5,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_targets_test {
 namespace {
 
 // Every exponent and sign of float32, NaN and infinities among them.
@@ -73,4 +73,4 @@ TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_targets_test

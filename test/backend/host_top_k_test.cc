@@ -6,7 +6,7 @@
 
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::host_top_k_test {
 namespace {
 
 std::string Text(const std::string& type, const std::string& dims, int64_t k, const std::string& attributes,
@@ -98,4 +98,4 @@ TEST_CASE("HostTopK, AnotherKThanPlannedIsAnErrorOfTheRun", "[host]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_top_k_test

@@ -10,7 +10,7 @@
 #include "partitiontuner/support/random.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::islands_test {
 namespace {
 
 using Groups = std::vector<std::vector<NodeId>>;
@@ -87,4 +87,4 @@ TEST_CASE("Islands, OfRandomGraphsAreConvexAndBounded", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::islands_test

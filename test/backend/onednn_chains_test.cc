@@ -8,7 +8,7 @@
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::onednn_chains_test {
 namespace {
 
 Graph ChainOf(size_t nodes) {
@@ -45,4 +45,4 @@ TEST_CASE("OneDnn, LongChainsMakeFewGroupsANodeThatStillCoverThem", "[backend]")
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::onednn_chains_test

@@ -20,7 +20,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::onednn_grid_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -493,4 +493,4 @@ TEST_CASE("ForkedTrials, ACrashIsOneTrialsEnd", "[backend]") {
   CHECK(ends[4] == "4");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::onednn_grid_test

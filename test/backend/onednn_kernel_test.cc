@@ -1,9 +1,10 @@
 // Kernels of the oneDNN library: reorders, packed weights, use from several threads.
+#include <algorithm>
 #include <cmath>
 
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_kernel_test {
 namespace {
 
 std::unique_ptr<BoundKernel> Reorder(Lab& lab, Team& team, Buffer& from, Buffer& to) {
@@ -156,4 +157,4 @@ output b
   }
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_kernel_test

@@ -5,7 +5,7 @@
 
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_library_test {
 namespace {
 
 void CheckAll(std::string_view text, const std::set<std::string>& groups) {
@@ -614,4 +614,4 @@ output y
   CHECK(views == std::set<std::string>{"abcd>acbd", "abcd>adbc", "acbd>abcd"});
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_library_test

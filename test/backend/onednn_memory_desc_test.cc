@@ -5,7 +5,7 @@
 #include "partitiontuner/support/dims_text.h"
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_memory_desc_test {
 namespace {
 
 using onednn::DescOf;
@@ -78,4 +78,4 @@ output y
   }
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_memory_desc_test

@@ -8,7 +8,7 @@
 #include "test/backend/onednn_lab.h"
 #include "test/testing/test_data.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_models_test {
 namespace {
 
 void CheckModel(const std::string& path) {
@@ -54,4 +54,4 @@ TEST_CASE("OneDnn, CandidatesOfRealModelsEqualTheReference", "[backend][slow]") 
   }
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_models_test

@@ -1,5 +1,6 @@
 // Transposed convolutions by phases: right at every kernel, stride, pad, group and rank, and never less exact about
 // what is not finite.
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -8,7 +9,7 @@
 #include "lib/backend/onednn/phases.h"
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_phases_test {
 namespace {
 
 using onednn::PhaseGroup;
@@ -219,4 +220,4 @@ TEST_CASE("OneDnn, ReferenceImplementationsAreKnownByTheirNames", "[backend]") {
   }
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_phases_test

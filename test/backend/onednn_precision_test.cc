@@ -13,7 +13,7 @@
 #include "partitiontuner/support/checked.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::onednn_precision_test {
 namespace {
 
 const Precision kBf16({MathMode::kBf16});
@@ -190,4 +190,4 @@ TEST_CASE("OneDnnPrecision, ReordersChangeStorageBothWays", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::onednn_precision_test

@@ -7,7 +7,7 @@
 
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_product_orders_test {
 namespace {
 
 // A tensor within one that is twice as long along the dim `gap`; none where that is its rank.
@@ -146,4 +146,4 @@ TEST_CASE("OneDnn, ProductsOfStacksAreRightInEveryOrderAndWithEveryGap", "[.nigh
   for (const size_t rank : {2, 3, 4}) CheckOrders(rank, {1, 2, 3}, true);
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_product_orders_test

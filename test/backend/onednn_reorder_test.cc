@@ -3,7 +3,7 @@
 
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_reorder_test {
 namespace {
 
 TEST_CASE("OneDnn, ReordersBetweenSlicesOfEqualStridesMoveTheirOwnElements", "[backend]") {
@@ -30,4 +30,4 @@ TEST_CASE("OneDnn, ReordersBetweenSlicesOfEqualStridesMoveTheirOwnElements", "[b
 }
 
 }  // namespace
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_reorder_test

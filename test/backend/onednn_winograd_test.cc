@@ -2,6 +2,7 @@
 // every instruction set that the processor has.
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -9,7 +10,7 @@
 #include "lib/backend/onednn/winograd_transform.h"
 #include "test/backend/onednn_lab.h"
 
-namespace pt::onednn_lab {
+namespace pt::onednn_lab::onednn_winograd_test {
 namespace {
 
 // Rounding errors grow with the interpolation. Of the largest result; where Clip limits that, it is less than what was
@@ -207,4 +208,4 @@ TEST_CASE("Winograd, WeightsAreTransformedAsTheFormulaSays", "[backend]") {
   }
 }
 
-}  // namespace pt::onednn_lab
+}  // namespace pt::onednn_lab::onednn_winograd_test

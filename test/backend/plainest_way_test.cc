@@ -4,7 +4,7 @@
 #include "lib/backend/computation.h"
 #include "test/backend/host_kernels_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::plainest_way_test {
 namespace {
 
 std::unique_ptr<Library> OnednnLibrary() {
@@ -35,4 +35,4 @@ TEST_CASE("PlainestWay, OfAsManyReordersTakesFormsThatChannelsFill", "[backend]"
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::plainest_way_test

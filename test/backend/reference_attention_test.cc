@@ -10,7 +10,7 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::reference_attention_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -277,4 +277,4 @@ TEST_CASE("CausalConvWithState, RefusesFiltersAndStatesThatDoNotFit", "[backend]
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_attention_test

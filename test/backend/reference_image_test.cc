@@ -3,7 +3,7 @@
 
 #include "test/backend/node_results.h"
 
-namespace pt::testing {
+namespace pt::testing::reference_image_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -78,4 +78,4 @@ TEST_CASE("ImageDecoder, RefusesOtherFormatsAndFilesThatLackBytes", "[backend]")
   CHECK(code("P5\n1 1\n255\n1", "YUV") == ErrorCode::kInvalidInput);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::reference_image_test

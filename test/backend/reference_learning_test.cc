@@ -9,7 +9,7 @@
 #include "test/backend/domain_node.h"
 #include "test/backend/node_results.h"
 
-namespace pt {
+namespace pt::reference_learning_test {
 namespace {
 
 using testing::Evaluate;
@@ -224,4 +224,4 @@ TEST_CASE("MelWeightMatrix, FiltersBeyondTheSpectrumAreTypedErrors", "[backend]"
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_learning_test

@@ -1,4 +1,5 @@
 // Hand-worked cases of operators of the reference library, by family. The published node tests cover the rest.
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -8,7 +9,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/run_on_reference.h"
 
-namespace pt {
+namespace pt::reference_operators_test {
 namespace {
 
 // The result of the text's first node on one input and the text's constants.
@@ -344,4 +345,4 @@ TEST_CASE("Attention, ValuesAreSplitIntoHeadsAsQueriesAre", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_operators_test

@@ -7,7 +7,7 @@
 
 #include "test/backend/node_results.h"
 
-namespace pt {
+namespace pt::reference_random_test {
 namespace {
 
 using testing::Evaluate;
@@ -121,4 +121,4 @@ TEST_CASE("Dropout, TrainingScalesWhatItKeepsAndSaysWhatThatWas", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_random_test

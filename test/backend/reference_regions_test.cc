@@ -7,7 +7,7 @@
 #include "test/testing/evaluate_graph.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::reference_regions_test {
 namespace {
 
 Tensor Image() {
@@ -68,4 +68,4 @@ TEST_CASE("EyeLike, MakesEveryType", "[backend]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::reference_regions_test

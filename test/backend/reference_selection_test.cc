@@ -10,7 +10,7 @@
 #include "test/backend/node_results.h"
 #include "test/testing/host_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::reference_selection_test {
 namespace {
 
 std::vector<int64_t> Ints(const Tensor& tensor) { return tensor.ToInts(); }
@@ -219,4 +219,4 @@ TEST_CASE("Selections, SizesFollowTheDataInASession", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::reference_selection_test

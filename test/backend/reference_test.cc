@@ -13,7 +13,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::reference_test {
 namespace {
 
 Graph Typed(std::string_view text) {
@@ -273,4 +273,4 @@ TEST_CASE("Reference, ReorderFillsThePaddingOfBlocks", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::reference_test

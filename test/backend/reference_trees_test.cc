@@ -7,7 +7,7 @@
 #include "test/backend/domain_node.h"
 #include "test/backend/node_results.h"
 
-namespace pt {
+namespace pt::reference_trees_test {
 namespace {
 
 using testing::Attributes;
@@ -234,4 +234,4 @@ TEST_CASE("ListedTrees, ManyRowsAndTrees", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_trees_test

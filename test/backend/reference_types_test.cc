@@ -1,4 +1,5 @@
 // Element types that few models have, in the operators that take them: small floats, complex numbers, packed types.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
@@ -9,7 +10,7 @@
 #include "partitiontuner/graph/half.h"
 #include "test/backend/node_results.h"
 
-namespace pt::testing {
+namespace pt::testing::reference_types_test {
 namespace {
 
 using Complex = std::complex<double>;
@@ -192,4 +193,4 @@ TEST_CASE("Types, ThatAnOperatorLacksAreRefusedBeforeTheRun", "[backend]") {
   CHECK(why("input x complex64[?]\ny = NonZero(x)\noutput y\n") == "");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::reference_types_test

@@ -8,7 +8,7 @@
 #include "test/backend/domain_node.h"
 #include "test/backend/node_results.h"
 
-namespace pt {
+namespace pt::reference_vectors_test {
 namespace {
 
 using testing::Attributes;
@@ -116,4 +116,4 @@ TEST_CASE("OneHotEncoder, OnesAtThePlacesOfCategories", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reference_vectors_test

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-namespace pt::reference {
+namespace pt::reference::regex_test {
 namespace {
 
 bool Matches(const std::string& pattern, std::string_view text) {
@@ -99,4 +99,4 @@ TEST_CASE("Regex, NoPatternTakesMoreThanItsLengthTimesTheText", "[backend]") {
   CHECK(stopped.error().id == "run.stopped");
 }
 
-}  // namespace pt::reference
+}  // namespace pt::reference::regex_test

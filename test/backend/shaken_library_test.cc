@@ -1,5 +1,6 @@
 #include "partitiontuner/backend/shaken_library.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
@@ -11,7 +12,7 @@
 #include "test/testing/telling_library.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::shaken_library_test {
 namespace {
 
 Tensor RunShaken(const std::string& node, uint64_t seed, const Tensor& input) {
@@ -78,4 +79,4 @@ TEST_CASE("ShakenLibrary, PassesEveryQuestionOn", "[backend]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::shaken_library_test

@@ -13,7 +13,7 @@
 #include "test/testing/simulated_machine.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::simulated_npu_test {
 namespace {
 
 constexpr const char* kNpu = R"({
@@ -250,4 +250,4 @@ TEST_CASE("SimulatedNpu, ALateDeviceGivesTheSameNumbersLater", "[backend]") {
   CHECK(outcome.outputs[1].data == expected.outputs[1].data);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::simulated_npu_test

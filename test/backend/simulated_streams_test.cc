@@ -11,7 +11,7 @@
 #include "partitiontuner/backend/devices.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::simulated_streams_test {
 namespace {
 
 using std::chrono::seconds;
@@ -171,4 +171,4 @@ TEST_CASE("SimulatedStreams, CapturesThatCannotBeLaunchedAreRefused", "[backend]
   CHECK_FALSE(event->ElapsedNs(*other_event).ok());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::simulated_streams_test

@@ -1,4 +1,5 @@
 // The simulated device: arithmetic of the host, times of the platform file, a virtual clock.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
@@ -17,7 +18,7 @@
 #include "test/testing/simulated_machine.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::simulated_test {
 namespace {
 
 constexpr const char* kDescription = R"({
@@ -447,4 +448,4 @@ TEST_CASE("SimulatedSession, StreamsShareTheDeviceAsTheTimelineSays", "[backend]
   CHECK(on_device(1) == alone * 3 / 2);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::simulated_test

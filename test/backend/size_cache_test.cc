@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
-namespace pt::run_time {
+namespace pt::run_time::size_cache_test {
 namespace {
 
 using Numbers = SizeCache<int>;
@@ -68,4 +68,4 @@ TEST_CASE("SizeCache, LargeEntriesCountForSeveralAndTakeNoSharedRoom", "[backend
 }
 
 }  // namespace
-}  // namespace pt::run_time
+}  // namespace pt::run_time::size_cache_test

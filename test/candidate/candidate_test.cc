@@ -5,7 +5,7 @@
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/graph/graph_builder.h"
 
-namespace pt {
+namespace pt::candidate_test {
 namespace {
 
 // x ─ Relu r ─┬─ Neg n ─┐
@@ -163,4 +163,4 @@ TEST_CASE("Key, EveryFieldThatCostsDependOnShows", "[candidate]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::candidate_test

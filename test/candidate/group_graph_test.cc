@@ -5,7 +5,7 @@
 #include "partitiontuner/candidate/candidate.h"
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::group_graph_test {
 namespace {
 
 // A diamond whose sides read one weight, and a node that nobody needs.
@@ -65,4 +65,4 @@ TEST_CASE("GroupGraph, WhatIsNoGroupIsRefused", "[candidate]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::group_graph_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-namespace pt {
+namespace pt::layout_test {
 namespace {
 
 TEST_CASE("Layout, TextAndValueAreInverses", "[candidate]") {
@@ -95,4 +95,4 @@ TEST_CASE("Layout, SizesThatDoNotFitAreErrors", "[candidate]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::layout_test

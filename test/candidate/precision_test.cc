@@ -7,7 +7,7 @@
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::precision_test {
 namespace {
 
 TEST_CASE("Precision, TextAndSetAreInverses", "[candidate]") {
@@ -126,4 +126,4 @@ TEST_CASE("StepTolerance, IsOneUnitForWhatTheGroupQuantises", "[candidate]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::precision_test

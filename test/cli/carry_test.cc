@@ -4,7 +4,7 @@
 #include "partitiontuner/engine/npy.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::carry_test {
 namespace {
 
 // total = before + the sum of the rows of x; y = total * total.
@@ -111,4 +111,4 @@ TEST_CASE("PtRun, CarryOfWhatDoesNotFitIsAUsageError", "[cli]") {
   refused({"--carry", "total=before=1", "--rewrite", "requests=2"}, "--rewrite requests=2");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::carry_test

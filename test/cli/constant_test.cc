@@ -4,7 +4,7 @@
 #include "test/cli/tools.h"
 #include "test/testing/rate_model.h"
 
-namespace pt::testing {
+namespace pt::testing::constant_test {
 namespace {
 
 TEST_CASE("Tools, ConstantInputsArePlannedAndTakenFromThePlan", "[cli]") {
@@ -37,4 +37,4 @@ TEST_CASE("Tools, ConstantsThatAreNoneAreRefused", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::constant_test

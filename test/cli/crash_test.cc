@@ -6,7 +6,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::crash_test {
 namespace {
 
 // A folder with nothing but the plugin that misbehaves, and a model with a Relu and an Add.
@@ -184,4 +184,4 @@ TEST_CASE("Crash, NobodySaysThatThereWasOne", "[cli]") {
   CHECK(scene.Run("", {"--after-crash=77"}).exit_code == 2);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::crash_test

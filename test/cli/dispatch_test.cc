@@ -3,7 +3,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::dispatch_test {
 namespace {
 
 // The example network, profiled on the host; the simulated device needs no profiling.
@@ -97,4 +97,4 @@ TEST_CASE("PtRun, DispatchNamesWhatItDoesNotGoWith", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::dispatch_test

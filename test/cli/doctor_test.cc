@@ -3,7 +3,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::doctor_test {
 namespace {
 
 // The entry of that kind and name in a list of objects; null when there is none.
@@ -74,4 +74,4 @@ TEST_CASE("Doctor, ARefusedPluginHasItsReason", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::doctor_test

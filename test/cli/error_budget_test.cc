@@ -5,7 +5,7 @@
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::error_budget_test {
 namespace {
 
 struct Scene {
@@ -124,4 +124,4 @@ TEST_CASE("Precision, AModeThatWasNamedAndIsAbsentIsExitFive", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::error_budget_test

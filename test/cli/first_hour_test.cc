@@ -4,7 +4,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::first_hour_test {
 namespace {
 
 bool Says(const CommandResult& result, const std::string& text) {
@@ -156,4 +156,4 @@ TEST_CASE("FirstHour, InterruptedMeasuringPrintsTheRunsSoFar", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::first_hour_test

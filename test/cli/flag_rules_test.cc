@@ -3,7 +3,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::flag_rules_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -129,4 +129,4 @@ TEST_CASE("FlagRules, ZeroAndNothingAreNotGiven", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::flag_rules_test

@@ -4,7 +4,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::flag_table_test {
 namespace {
 
 constexpr const char* kTools[] = {"pt-profile", "pt-plan", "pt-run"};
@@ -101,4 +101,4 @@ TEST_CASE("FlagTable, ConfigsWithMistakesAreRefused", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::flag_table_test

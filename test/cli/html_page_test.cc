@@ -5,7 +5,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::html_page_test {
 namespace {
 
 // What would break out of a string, a tag, a script or a comment, or is not UTF-8.
@@ -178,4 +178,4 @@ TEST_CASE("HtmlPage, PlanRunAndDiffWriteOne", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::html_page_test

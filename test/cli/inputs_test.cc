@@ -4,7 +4,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::inputs_test {
 namespace {
 
 // y = x * k over 2; k has the default 10.
@@ -178,4 +178,4 @@ TEST_CASE("Tools, LinksAndFoldersOfExternalDataAreAllowedByFlags", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::inputs_test

@@ -10,7 +10,7 @@
 #include "partitiontuner/cost/profile.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::isolation_test {
 namespace {
 
 // A folder with nothing but the plugin that misbehaves, a model with a Relu and an Add, and a database.
@@ -178,4 +178,4 @@ TEST_CASE("Isolation, ErrorsBeforeMeasuringAreToldOnce", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::isolation_test

@@ -4,7 +4,7 @@
 #include "partitiontuner/platform/platform.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::machine_test {
 namespace {
 
 Platform Printed(const std::vector<std::string>& flags = {}) {
@@ -72,4 +72,4 @@ TEST_CASE("Plugins, ThatWereNamedAndAreNotThereAreErrors", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::machine_test

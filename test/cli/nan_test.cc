@@ -5,7 +5,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::nan_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -68,4 +68,4 @@ TEST_CASE("Nan, PlansThatKeepItAreSavedCheckedAndRun", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::nan_test

@@ -10,7 +10,7 @@
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::node_cases_test {
 namespace {
 
 constexpr size_t kCases = 1884;  // of the release of ONNX that ./setup builds
@@ -82,4 +82,4 @@ TEST_CASE("NodeCases, EveryPublishedCasePassesOnTheReferenceLibraryUnlessListed"
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::node_cases_test

@@ -6,7 +6,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::ort_streams_test {
 namespace {
 
 Wire NamedNode(const std::string& op, const std::vector<std::string>& in, const std::string& out,
@@ -100,4 +100,4 @@ TEST_CASE("OrtStreams, ASimulatedDeviceIsNoneOfOnnxRuntime", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::ort_streams_test

@@ -5,7 +5,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::planning_progress_test {
 namespace {
 
 // A model with a profile, and a search that ends long after the signal.
@@ -71,4 +71,4 @@ TEST_CASE("PlanningProgress, QuietAndFinishedSearchesLeaveNoLine", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::planning_progress_test

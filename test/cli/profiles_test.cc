@@ -6,7 +6,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::profiles_test {
 namespace {
 
 // By planner, of those that made a plan.
@@ -83,4 +83,4 @@ TEST_CASE("PtPlan, RecordedProfilesBelongToTheirPlatform", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::profiles_test

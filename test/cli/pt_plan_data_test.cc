@@ -4,7 +4,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::pt_plan_data_test {
 namespace {
 
 // A chain of two beside a third node; an accelerator is ten times as fast and has room for two of them.
@@ -109,4 +109,4 @@ TEST_CASE("PtPlan, DrawsThePlanOfAModel", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::pt_plan_data_test

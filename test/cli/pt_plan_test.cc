@@ -9,7 +9,7 @@
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::pt_plan_test {
 namespace {
 
 // A model with a profile of few samples: enough to plan by.
@@ -490,4 +490,4 @@ TEST_CASE("Tools, PrecisionsNobodyComputesInAreRefused", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::pt_plan_test

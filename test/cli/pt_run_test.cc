@@ -10,7 +10,7 @@
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::pt_run_test {
 namespace {
 
 Json Parsed(const CommandResult& result) {
@@ -442,4 +442,4 @@ TEST_CASE("PtRun, CompareMeasuresEachPlanAndItsSpeedupOverTheFirst", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::pt_run_test

@@ -3,7 +3,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::rewrite_test {
 namespace {
 
 TEST_CASE("Tools, PlansOfRewrittenGraphsRunAndVerifyAsTheModel", "[cli]") {
@@ -78,4 +78,4 @@ TEST_CASE("Tools, RewritesThatCannotBeAreRefused", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::rewrite_test

@@ -1,7 +1,7 @@
 // Models that never end, and long ones.
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::run_limits_test {
 namespace {
 
 // Loop with a trip count of 2^63 - 1 and a condition that stays true, around a body of these nodes that makes `next` of
@@ -88,4 +88,4 @@ TEST_CASE("Tools, AChainOf50000NodesIsLoadedPlannedAndRun", "[cli][slow]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::run_limits_test

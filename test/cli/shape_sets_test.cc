@@ -3,7 +3,7 @@
 
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::shape_sets_test {
 namespace {
 
 // Two chains with open dims of their own.
@@ -104,4 +104,4 @@ TEST_CASE("PtRun, ShapeSetsThatSayTooLittleOrTooMuchAreUsageErrors", "[cli]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::shape_sets_test

@@ -5,7 +5,7 @@
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::usage_test {
 namespace {
 
 TEST_CASE("Tools, HelpFitsAScreenAndHelpAllShowsExitCodes", "[cli]") {
@@ -174,4 +174,4 @@ TEST_CASE("Tools, MissingDimsAreExitTwoWithTheFlagToGive", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::usage_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/support/random.h"
 #include "test/cli/tools.h"
 
-namespace pt::testing {
+namespace pt::testing::verify_test {
 namespace {
 
 std::string RandomBytes(size_t count, uint64_t seed) {
@@ -149,4 +149,4 @@ TEST_CASE("Verify, JsonSaysWhyAndByHowMuch", "[cli]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::verify_test

@@ -13,7 +13,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::extremes_test {
 namespace {
 
 using Limits = std::numeric_limits<float>;
@@ -185,4 +185,4 @@ TEST_CASE("Conformance, ElementwiseKernelsAgreeAtTheEndsOfTheNumbers", "[conform
   for (const auto& [name, count] : checked) CHECK(count > 100);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::extremes_test

@@ -10,7 +10,7 @@
 #include "test/testing/check_case.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::integers_test {
 namespace {
 
 // Of every case: q, r: two quantised inputs; u, v: scales and zero points; unsigned and signed, whole and by channel.
@@ -306,4 +306,4 @@ TEST_CASE("Integers, EveryCandidateIsWithinOneUnitOfTheReference", "[conformance
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::integers_test

@@ -12,7 +12,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::nan_test {
 namespace {
 
 const std::string kImage = "input x float32[2,20,5,6]\n", kMatrix = "input x float32[6,20]\n";
@@ -152,4 +152,4 @@ TEST_CASE("OneDnn, WhatDropsNanDoesNotSayThatItKeepsIt", "[conformance]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::nan_test

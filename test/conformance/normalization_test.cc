@@ -7,7 +7,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::normalization_test {
 namespace {
 
 struct Shapes {
@@ -52,4 +52,4 @@ TEST_CASE("Conformance, NormalizationsBroadcastScaleAndBiasToTheirInput", "[conf
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::normalization_test

@@ -21,7 +21,7 @@
 #include "test/testing/host_lab.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::operator_table_test {
 namespace {
 
 constexpr std::string_view kDocument = "docs/operator-table.md";
@@ -495,4 +495,4 @@ TEST_CASE("OperatorTable, WriteTheDocumentAnew", "[.][renew]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::operator_table_test

@@ -1,6 +1,7 @@
 // Convolutions and matrix products of every library against nested loops, over random shapes and their edges.
 #include "test/testing/plain_math.h"
 
+#include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -15,7 +16,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::plain_math_test {
 namespace {
 
 // Of the largest sum of magnitudes behind an element: single precision over the deepest sums made here. Terms may
@@ -230,4 +231,4 @@ TEST_CASE("PlainMath, HandWorkedNumbers", "[conformance]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::plain_math_test

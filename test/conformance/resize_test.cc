@@ -8,7 +8,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::resize_test {
 namespace {
 
 // Attributes of one mode, and how results are made from what lies around their place.
@@ -150,4 +150,4 @@ TEST_CASE("Resize, OfIntegersGivesWhatIsAnInteger", "[conformance]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::resize_test

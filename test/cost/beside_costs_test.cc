@@ -11,7 +11,7 @@
 #include "partitiontuner/cost/table_costs.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::beside_costs_test {
 namespace {
 
 using Catch::Approx;
@@ -113,4 +113,4 @@ TEST_CASE("NeededKeys, TheHeaviestOfEachClassBesideHogsWhereCoresAreLeft", "[cos
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::beside_costs_test

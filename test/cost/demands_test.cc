@@ -7,7 +7,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::demands_test {
 namespace {
 
 const UnitClassId kOneCore(0u), kStreams(2u);
@@ -130,4 +130,4 @@ TEST_CASE("ProfiledCosts, ALaunchTakesWhatItTakesTheLibrarysKernels", "[cost]") 
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::demands_test

@@ -7,7 +7,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::key_reader_test {
 namespace {
 
 // Conv → Relu → Add of the Conv's input with attributes of every kind that could be mistaken for something else.
@@ -140,4 +140,4 @@ TEST_CASE("KeyReader, ListsOfIntegers", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::key_reader_test

@@ -8,7 +8,7 @@
 #include "lib/cost/held_out.h"
 #include "test/cost/law_samples.h"
 
-namespace pt {
+namespace pt::laws_test {
 namespace {
 
 // Sizes that differ in flops, bytes and channels, and in whether they are "fast".
@@ -190,4 +190,4 @@ TEST_CASE("Assess, NeedsEnoughSamplesOfEnoughWorks", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::laws_test

@@ -7,7 +7,7 @@
 
 #include "test/cost/law_samples.h"
 
-namespace pt {
+namespace pt::power_law_test {
 namespace {
 
 TEST_CASE("PowerLaw, RecoversAKnownLaw", "[cost]") {
@@ -51,4 +51,4 @@ TEST_CASE("PowerLaw, TakesFlopsWhereTheyTellMoreAndRefusesFewSamples", "[cost]")
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::power_law_test

@@ -6,7 +6,7 @@
 
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::predictor_test {
 namespace {
 
 // Rows whose keys say nothing but the method: flops and bytes alone describe them.
@@ -179,4 +179,4 @@ TEST_CASE("ErrorsByFamily, ExactFigures", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::predictor_test

@@ -16,7 +16,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::profile_db_test {
 namespace {
 
 MeasurementKey KeyNumber(int i) { return SampleKey("run Relu | number " + std::to_string(i)); }
@@ -430,4 +430,4 @@ TEST_CASE("ProfileDb, DefaultPathFollowsTheEnvironment", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::profile_db_test

@@ -9,7 +9,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::profile_test {
 namespace {
 
 Profile SampleProfile() {
@@ -198,4 +198,4 @@ TEST_CASE("Provenance, NamesAndBack", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::profile_test

@@ -10,7 +10,7 @@
 #include "partitiontuner/cost/needed_keys.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::profiled_costs_test {
 namespace {
 
 constexpr UnitClassId kNarrow(0u), kWide(1u), kSimulatedClass(2u);
@@ -554,4 +554,4 @@ TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::profiled_costs_test

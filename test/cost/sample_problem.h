@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,8 +9,11 @@
 #include "partitiontuner/candidate/candidate.h"
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/graph/graph_builder.h"
+#include "test/testing/test_data.h"
 
 namespace pt {
+
+using testing::TemporaryFolder;
 
 // Two cores as cpu[0], cpu[1], cpu[0-1]; with `simulated` also a simulated device and its links.
 inline Platform SamplePlatform(bool simulated = false) {
@@ -81,22 +83,5 @@ inline MeasurementKey SampleKey(std::string text) {
   const Hash128 hash = HashText(text);
   return {std::move(text), hash};
 }
-
-// A folder of its own that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "partitiontuner-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace pt

@@ -7,7 +7,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::work_features_test {
 namespace {
 
 TEST_CASE("WorkFeatures, OfAGroupInABlockedLayout", "[cost]") {
@@ -87,4 +87,4 @@ TEST_CASE("WorkFeatures, AreAmountsWhateverTheProfileSays", "[cost]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::work_features_test

@@ -5,7 +5,7 @@
 
 #include "test/cuda/cuda_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::device_test {
 namespace {
 
 constexpr std::chrono::hours kLong{1};  // machines are stopped now and then
@@ -306,4 +306,4 @@ TEST_CASE("CudaDevice, WithoutNvmlOrUnknownToItTheStateIsNotKnown", "[cuda]") {
   CHECK_FALSE((*second)->State().has_value());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::device_test

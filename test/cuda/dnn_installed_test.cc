@@ -11,7 +11,7 @@
 #include "plugins/cuda/dnn_kernel.h"
 #include "test/cuda/dnn_cases.h"
 
-namespace pt::testing {
+namespace pt::testing::dnn_installed_test {
 namespace {
 
 // A device as cuDNN describes one.
@@ -166,4 +166,4 @@ TEST_CASE("CudaReal, CuDnnAgreesWithTheReference", "[cuda]") {
   CHECK(candidates > 100);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::dnn_installed_test

@@ -10,7 +10,7 @@
 #include "test/cuda/cuda_machine.h"
 #include "test/cuda/dnn_cases.h"
 
-namespace pt::testing {
+namespace pt::testing::dnn_test {
 namespace {
 
 std::string WhyNot(const std::string& text, bool channels_last = false, MathMode math = MathMode::kFp32) {
@@ -310,4 +310,4 @@ TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::dnn_test

@@ -5,6 +5,7 @@
 // kernels are run by HostKernel.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -9,7 +9,7 @@
 #include "plugins/cuda/device.h"
 #include "test/cuda/cuda_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::functions_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,4 +166,4 @@ TEST_CASE("CudaDiscovery, NoDeviceIsNoError", "[cuda]") {
   CHECK(platform.devices.size() == 1);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::functions_test

@@ -7,7 +7,7 @@
 #include "test/cuda/cuda_lab.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::kernel_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,4 +73,4 @@ TEST_CASE("CudaKernelFiles, AFolderThatCannotBeWrittenIsNoFault", "[cuda]") {
   CHECK(CompiledBy({.kernel_folder = taken + "/below"}) == 1);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::kernel_files_test

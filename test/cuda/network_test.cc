@@ -5,7 +5,7 @@
 
 #include "test/cuda/cuda_networks.h"
 
-namespace pt::testing {
+namespace pt::testing::network_test {
 
 TEST_CASE("CudaNetwork, RunsOnTheDeviceAloneAndGivesTheReferencesResult", "[cuda]") {
   const size_t which = GENERATE(size_t{0}, size_t{1}, size_t{2}, size_t{3});
@@ -61,4 +61,4 @@ TEST_CASE("CudaNetwork, AttentionThatIsSpelledOutIsOneStepInEveryPrecision", "[c
   CHECK(std::ranges::count_if(softmax->nodes, [&](NodeId node) { return graph.node(node).op == "MatMul"; }) == 2);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::network_test

@@ -1,5 +1,6 @@
 // Cases of operators whose parameters decide where elements come from.
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "test/cuda/cuda_cases.h"

@@ -17,7 +17,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
-namespace pt::testing {
+namespace pt::testing::own_kernels_test {
 namespace {
 
 void CheckAsOne(const CudaLab& lab, const std::string& text, const Precision& precision = {}) {
@@ -450,4 +450,4 @@ TEST_CASE("CudaCompiler, TakesTheTextOfTheKernels", "[cuda]") {
   CHECK(broken.error().message.find("nonsense") != std::string::npos);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::own_kernels_test

@@ -19,7 +19,7 @@
 #include "test/testing/lock_folder.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::peer_test {
 namespace {
 
 using Calls = std::vector<std::string>;
@@ -487,4 +487,4 @@ TEST_CASE("CudaPeers, LinksBetweenDevicesAndTheirWaitsAreMeasured", "[cuda]") {
   CHECK(lab.gpu.Alive() == "");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::peer_test

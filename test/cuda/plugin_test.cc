@@ -3,7 +3,7 @@
 
 #include "partitiontuner/exec/machine.h"
 
-namespace pt::testing {
+namespace pt::testing::plugin_test {
 
 TEST_CASE("CudaPlugin, IsUsedOrSaysWhyNot", "[cuda]") {
   MachineOptions options;
@@ -29,4 +29,4 @@ TEST_CASE("CudaPlugin, IsUsedOrSaysWhyNot", "[cuda]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::plugin_test

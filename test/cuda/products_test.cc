@@ -9,7 +9,7 @@
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::products_test {
 namespace {
 
 std::string Inputs(const char* a, const char* b) {
@@ -161,4 +161,4 @@ TEST_CASE("CudaProduct, GroupsAreWhatNobodyElseReads", "[cuda]") {
   CHECK(cuda::ProductGroups(shared).empty());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::products_test

@@ -12,7 +12,7 @@
 #include "test/testing/lock_folder.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::profile_test {
 namespace {
 
 constexpr const char* kNetwork =
@@ -140,4 +140,4 @@ TEST_CASE("CudaProfile, AClockThatChangesWhileItIsMeasuredIsTold", "[cuda]") {
 // Each convolution with the Relu behind it is one step.
 TEST_CASE("CudaProfile, ConvolutionsAreMeasuredPlannedAndRunOnTheDevice", "[cuda]") { CheckNetwork(kConvolutions, 9); }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::profile_test

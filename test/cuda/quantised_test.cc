@@ -17,7 +17,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
-namespace pt::testing {
+namespace pt::testing::quantised_test {
 namespace {
 
 enum class Data : uint8_t { kAnywhere, kLow, kHigh };
@@ -301,4 +301,4 @@ TEST_CASE("CudaIntegerProducts, WhatDoesNotFitIsRefusedWithTheReason", "[cuda]")
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::quantised_test

@@ -6,7 +6,7 @@
 #include "test/cuda/cuda_networks.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::real_device_test {
 namespace {
 
 // Skips where no device can be used.
@@ -80,4 +80,4 @@ TEST_CASE("CudaReal, PlansOverStreamsAgreeWithTheReferenceCapturedOrNot", "[cuda
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::real_device_test

@@ -9,7 +9,7 @@
 #include "lib/exec/lost_devices.h"
 #include "test/cuda/cuda_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::session_test {
 namespace {
 
 // a, then two branches, then their sum.
@@ -170,4 +170,4 @@ TEST_CASE("CudaSession, ADeviceThatHangsIsLostAndItsMemoryKept", "[cuda]") {
   CHECK(setting.gpu.Violations().empty());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::session_test

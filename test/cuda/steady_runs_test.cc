@@ -12,7 +12,7 @@
 #define PT_COUNTS_ALLOCATIONS 1
 #endif
 
-namespace pt::testing {
+namespace pt::testing::steady_runs_test {
 namespace {
 
 using Calls = std::vector<std::string>;
@@ -150,4 +150,4 @@ TEST_CASE("CudaSteadyRuns, AllocateNothing", "[cuda]") {
 }
 #endif
 
-}  // namespace pt::testing
+}  // namespace pt::testing::steady_runs_test

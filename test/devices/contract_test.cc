@@ -4,7 +4,7 @@
 
 #include "test/devices/device_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contract_test {
 namespace {
 
 // One row of the table, by a device that is made anew for each case.
@@ -312,4 +312,4 @@ TEST_CASE("DeviceCaptures, AreUnsupportedWhereTheDriverCannot", "[devices]") {
   CHECK(scene.first->EndCapture().error().code == ErrorCode::kUnsupported);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::contract_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::candidate_filters_test {
 namespace {
 
 Candidate One(std::string library, size_t node, Elision elision = Elision::kNone, size_t unit_class = 0,
@@ -49,4 +49,4 @@ TEST_CASE("NeedlessCandidates, ViewsStayUnlessAnotherHasViewsToo", "[engine]") {
   CHECK(Left({One("reference", 0, Elision::kSlicesOfOutput), One("runtime", 0)}) == Names{"reference 0", "runtime 0"});
 }
 
-}  // namespace pt
+}  // namespace pt::candidate_filters_test

@@ -14,7 +14,7 @@
 #include "test/testing/test_data.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::carried_runs_test {
 namespace {
 
 // The state is the sum of all x; `i` picks elements of it and fails where there are none.
@@ -326,4 +326,4 @@ TEST_CASE("CarriedRuns, TwoExportsOfAStreamingNetworkAgreeRunForRun", "[engine][
   CHECK(FloatsOf(*exports[0].runs->State(0))[0] != carried);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::carried_runs_test

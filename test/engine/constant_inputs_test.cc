@@ -8,7 +8,7 @@
 #include "test/testing/rate_model.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::constant_inputs_test {
 namespace {
 
 struct Scene {
@@ -96,4 +96,4 @@ TEST_CASE("Session, ConstantInputsAreOfTheGraphAndOnTheHost", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::constant_inputs_test

@@ -10,7 +10,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::contenders_test {
 namespace {
 
 // x ─ Relu ─ Tanh ─ y
@@ -80,4 +80,4 @@ TEST_CASE("Contenders, RuntimesOfPluginsAreLeftOutOnceAndPreferredOnce", "[engin
   CHECK(std::ranges::all_of(*by.candidates, IsOfPlugin));
 }
 
-}  // namespace pt
+}  // namespace pt::contenders_test

@@ -7,7 +7,7 @@
 #include "test/testing/host_lab.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::control_flow_models_test {
 
 TEST_CASE("Engine, NetworksWithControlFlowGiveThePublishedOutputs", "[engine][slow]") {
   const std::string models = TestDataFolder("models");
@@ -54,4 +54,4 @@ TEST_CASE("Engine, NetworksWithControlFlowGiveThePublishedOutputs", "[engine][sl
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::control_flow_models_test

@@ -11,7 +11,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::critical_splits_test {
 namespace {
 
 constexpr int kFloat = 1;  // of TensorProto.DataType
@@ -169,4 +169,4 @@ TEST_CASE("CriticalSplits, MeasuringThatIsStoppedEndsIt", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::critical_splits_test

@@ -12,7 +12,7 @@
 #include "test/testing/test_data.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::elsewhere_test {
 namespace {
 
 // A folder with y = relu(x) + x over float32[64] and platform files.
@@ -173,4 +173,4 @@ TEST_CASE("Engine, WorksOnAMachineThatTheApplicationMade", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::elsewhere_test

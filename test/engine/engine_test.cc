@@ -12,7 +12,7 @@
 #include "test/testing/built_in.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::engine_test {
 namespace {
 
 constexpr int kFloat = 1;  // of TensorProto.DataType
@@ -328,4 +328,4 @@ TEST_CASE("Engine, ChainOfFiftyThousandNodesIsPlannedWithoutMeasurements", "[eng
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::engine_test

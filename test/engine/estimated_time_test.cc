@@ -6,7 +6,7 @@
 #include "partitiontuner/cost/costs_over.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::estimated_time_test {
 namespace {
 
 using testing::MakeWorld;
@@ -80,4 +80,4 @@ TEST_CASE("UnmeasuredDevices, AreThoseWhereNothingHasACost", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::estimated_time_test

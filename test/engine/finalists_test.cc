@@ -10,7 +10,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::finalists_test {
 namespace {
 
 using Medians = std::vector<std::vector<int64_t>>;
@@ -226,4 +226,4 @@ TEST_CASE("Finalists, OnADeviceWithStreamsSomeUseOneAndSomeSeveral", "[engine]")
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::finalists_test

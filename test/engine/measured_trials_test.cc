@@ -13,7 +13,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::measured_trials_test {
 namespace {
 
 namespace wire = testing;
@@ -169,4 +169,4 @@ TEST_CASE("MakePlanWithin, RefusesBudgetsThatAreNone", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measured_trials_test

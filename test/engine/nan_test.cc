@@ -14,7 +14,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::nan_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -146,4 +146,4 @@ TEST_CASE("KeepNan, SaysWhatLosesItWhereNothingElseIsOffered", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::nan_test

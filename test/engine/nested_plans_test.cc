@@ -12,7 +12,7 @@
 #include "test/testing/real_machine.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::nested_plans_test {
 namespace {
 
 ValueType Floats(std::vector<int64_t> dims) { return StaticType(DataType::kFloat32, std::move(dims)); }
@@ -126,4 +126,4 @@ TEST_CASE("Nested plans, GiveWhatNodeByNodeGives", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::nested_plans_test

@@ -13,7 +13,7 @@
 #include "test/testing/built_in.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::npu_plans_test {
 namespace {
 
 constexpr int kFloat = 1;  // of TensorProto.DataType
@@ -140,4 +140,4 @@ TEST_CASE("NpuPlans, EveryPlannerUsesTheDeviceWithinItsRules", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::npu_plans_test

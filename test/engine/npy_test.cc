@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
-namespace pt {
+namespace pt::npy_test {
 namespace {
 
 std::string File(std::string header, const std::string& data) {
@@ -85,4 +85,4 @@ TEST_CASE("Npy, TypesThatCannotBeWrittenAreRefused", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::npy_test

@@ -11,7 +11,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::plan_file_test {
 namespace {
 
 // y = x * k + rate over [batch, 3]; k has a default.
@@ -177,4 +177,4 @@ TEST_CASE("Engine, MakePlanTakesTheDefaultPlanWhereThatIsAllowedAndNothingIsMeas
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::plan_file_test

@@ -11,7 +11,7 @@
 
 #include "partitiontuner/support/random.h"
 
-namespace pt {
+namespace pt::precision_budget_test {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -244,4 +244,4 @@ TEST_CASE("ChooseLowering, NeverExceedsTheBudgetOnOtherDataAndIsBounded", "[engi
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::precision_budget_test

@@ -13,7 +13,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::precision_test {
 namespace {
 
 constexpr int kFloat = 1;  // of TensorProto.DataType
@@ -131,4 +131,4 @@ TEST_CASE("Engine, Bf16PlansRunWithinTheirTolerance", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::precision_test

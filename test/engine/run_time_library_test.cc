@@ -1,5 +1,6 @@
 // The run_time library: whatever sizes come, in whatever order, groups and single nodes give what the reference library
 // makes of them, and refuse what it refuses.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -13,7 +14,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
-namespace pt::testing {
+namespace pt::testing::run_time_library_test {
 namespace {
 
 // Planned as engines plan without measurements, for the widest unit.
@@ -250,4 +251,4 @@ TEST_CASE("RunTimeLibrary, SignalsOfAnyLengthThroughFewAndManyFiltersAreAsTheRef
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::run_time_library_test

@@ -13,7 +13,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::shaped_sessions_test {
 namespace {
 
 // tokens [batch, seq, 4] times a matrix, weighed over the sequence: y [batch, seq, 8], and its sum over the sequence.
@@ -233,4 +233,4 @@ TEST_CASE("ShapedSessions, WhatDoesNotFitIsRefusedWithTheReason", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::shaped_sessions_test

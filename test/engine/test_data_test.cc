@@ -6,7 +6,7 @@
 
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::test_data_test {
 namespace {
 
 const std::string kScalar("\x10\x01\x22\x04\0\0\x80\x3f", 8);  // TensorProto of one float32, 1.0
@@ -80,4 +80,4 @@ TEST_CASE("TestData, SetsAreFoundSorted", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::test_data_test

@@ -7,7 +7,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/support/result.h"
 
-namespace pt {
+namespace pt::tolerance_test {
 namespace {
 
 // By name of the output.
@@ -177,4 +177,4 @@ output large
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::tolerance_test

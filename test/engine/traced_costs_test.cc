@@ -1,6 +1,7 @@
 // Corrections by what steps took in a plan that ran: exact numbers from tables.
 #include "lib/engine/traced_costs.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
@@ -8,7 +9,7 @@
 #include "partitiontuner/planner/planner.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::traced_costs_test {
 namespace {
 
 using testing::MakeWorld;
@@ -137,4 +138,4 @@ TEST_CASE("TracedCosts, StepsWithoutTimesAndImpossibleTimesAreLeftAlone", "[engi
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::traced_costs_test

@@ -9,7 +9,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::unfinished_profile_test {
 namespace {
 
 // x - Sigmoid - Tanh - Exp - y
@@ -62,4 +62,4 @@ TEST_CASE("MakeModelPlan, CoversWhatAnUnfinishedProfileLeavesOpen", "[engine]") 
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::unfinished_profile_test

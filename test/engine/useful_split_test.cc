@@ -6,7 +6,7 @@
 #include "partitiontuner/cost/costs_over.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::useful_split_test {
 namespace {
 
 using testing::MakeWorld;
@@ -92,4 +92,4 @@ TEST_CASE("GainOver, EqualKernelsAreOffTogether", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::useful_split_test

@@ -6,7 +6,7 @@
 
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::verify_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -204,4 +204,4 @@ TEST_CASE("Verify, LooksAtNothingBehindThePackedElements", "[engine]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::verify_test

@@ -23,7 +23,7 @@
 #endif
 
 #if PT_COUNTS_ALLOCATIONS
-namespace pt::testing {
+namespace pt::testing::allocation_test {
 
 TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   const uint32_t cores = GENERATE(1u, 2u, 4u);
@@ -127,5 +127,5 @@ TEST_CASE("DispatchSession, WarmRunsAllocateNothing", "[exec]") {
   CHECK(made == 0);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::allocation_test
 #endif

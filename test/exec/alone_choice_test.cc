@@ -1,12 +1,13 @@
 #include "lib/exec/alone_choice.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <functional>
 #include <random>
 #include <string>
 
-namespace pt::testing {
+namespace pt::testing::alone_choice_test {
 namespace {
 
 using Way = AloneChoice::Way;
@@ -187,4 +188,4 @@ TEST_CASE("AloneChoice, RunsOfTheOtherWayThatEndLateAreNotCounted", "[exec]") {
   CHECK(caller.choice.switches() == 0);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::alone_choice_test

@@ -6,7 +6,7 @@
 
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::alone_runs_test {
 namespace {
 
 const SessionOptions kAlone = {.alone = AloneRuns::kAlways};
@@ -187,4 +187,4 @@ TEST_CASE("AloneRuns, WhereNoThreadWaitsEveryRunTakesThePlansCores", "[exec]") {
   CHECK(alone == 0);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::alone_runs_test

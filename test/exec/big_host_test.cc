@@ -10,7 +10,7 @@
 #include "partitiontuner/backend/devices.h"
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::big_host_test {
 namespace {
 
 constexpr uint32_t kCores = 96;
@@ -183,4 +183,4 @@ TEST_CASE("BigHost, PackedConstantsHaveOneCopyANode", "[exec]") {
   CHECK(RunsRight(*session, 1));
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::big_host_test

@@ -12,7 +12,7 @@
 
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::concurrency_test {
 namespace {
 
 // What the system says of the thread that made it.
@@ -505,4 +505,4 @@ TEST_CASE("Session, DestructorWaitsForRunsThatWaitForARunState", "[exec]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::concurrency_test

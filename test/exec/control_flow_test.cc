@@ -9,7 +9,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::control_flow_test {
 namespace {
 
 constexpr int64_t kOpset = 21;
@@ -319,4 +319,4 @@ TEST_CASE("ControlFlow, ALoopWithoutTripsRefusesToCollectWhatIsNoNumber", "[exec
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::control_flow_test

@@ -11,7 +11,7 @@
 #include "lib/exec/workers.h"
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::core_waits_test {
 namespace {
 
 // Looks at an account until it has come to so much. False when it does not.
@@ -63,4 +63,4 @@ TEST_CASE("CoreWaits, OfManyCallersEachCountsFromItsLastCallOn", "[exec]") {
   CHECK(waits.TotalNs() >= there_ns);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::core_waits_test

@@ -14,7 +14,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::device_streams_test {
 namespace {
 
 using Kind = Instruction::Kind;
@@ -496,4 +496,4 @@ TEST_CASE("DeviceStreams, CopiesBetweenDevicesTakeTheirLinkAndElseTheHost", "[ex
   for (int run = 0; run < 3; ++run) CHECK(RunsRight(*session, static_cast<float>(run)));
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::device_streams_test

@@ -10,7 +10,7 @@
 #include "lib/exec/flag.h"
 #include "lib/exec/thread_state.h"
 
-namespace pt::testing {
+namespace pt::testing::device_wait_test {
 namespace {
 
 constexpr int64_t kUs = 1000, kMs = 1000 * kUs;
@@ -111,4 +111,4 @@ TEST_CASE("DeviceWait, ThreadsHaveTheirTimerSlackBackAfterASleep", "[exec]") {
   }).join();
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::device_wait_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace pt {
+namespace pt::dispatch_queue_test {
 namespace {
 
 constexpr UnitId kA{0u}, kB{1u}, kC{2u};
@@ -130,4 +130,4 @@ TEST_CASE("DispatchQueue, AnotherRunBeginsAnew", "[exec]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::dispatch_queue_test

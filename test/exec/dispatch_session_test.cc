@@ -8,7 +8,7 @@
 #include "test/exec/dispatch_setting.h"
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::dispatch_session_test {
 namespace {
 
 constexpr DispatchRule kRules[] = {DispatchRule::kOperator, DispatchRule::kPath};
@@ -303,4 +303,4 @@ TEST_CASE("DispatchSession, TheSameBitsAsTheSequentialTwinOfAnyDecision", "[exec
   for (size_t i = 0; i < ones.size(); ++i) CHECK(ones[i].data == others[i].data);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::dispatch_session_test

@@ -4,7 +4,7 @@
 
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::host_pace_test {
 namespace {
 
 TEST_CASE("HostPace, TakesSomeTimeOnHostsOfAnyWidth", "[exec]") {
@@ -30,4 +30,4 @@ TEST_CASE("HostHandOver, TakesTwoCores", "[exec]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::host_pace_test

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace pt {
+namespace pt::in_parallel_test {
 namespace {
 
 TEST_CASE("InParallel, EveryPieceIsDoneOnce", "[exec]") {
@@ -59,4 +59,4 @@ TEST_CASE("InParallel, WhatAPieceThrowsIsThrownToTheCaller", "[exec]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::in_parallel_test

@@ -3,7 +3,7 @@
 
 #include "test/testing/host_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::memory_limits_test {
 namespace {
 
 // The result of a row is this large for a large parameter, 4 GiB, and small for a small one.
@@ -135,4 +135,4 @@ TEST_CASE("MemoryLimits, WhatANestedGraphKeepsCountsBeforeTheRun", "[exec]") {
   CHECK(Session::Create(graph, *plan, lab.machine(), options).ok());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::memory_limits_test

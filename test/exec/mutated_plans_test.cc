@@ -25,7 +25,7 @@
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::mutated_plans_test {
 namespace {
 
 // Views, a chain of elementwise kernels, a value that is read again late.
@@ -373,4 +373,4 @@ TEST_CASE("EditedPlans, AreAcceptedAndRight", "[exec]") { RunEdits(2, 60, 3); }
 
 TEST_CASE("EditedPlans, AThousandAreAcceptedAndRight", "[exec][slow]") { RunEdits(30, 1000, 9); }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::mutated_plans_test

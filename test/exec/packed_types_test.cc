@@ -1,4 +1,5 @@
 // Tensors of 4 and 2 bits as inputs and outputs of a session: packed, low bits first, all their values.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -6,7 +7,7 @@
 
 #include "test/testing/host_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::packed_types_test {
 namespace {
 
 struct PackedType {
@@ -118,4 +119,4 @@ TEST_CASE("PackedTypes, BuffersOfOtherSizesAreRefused", "[exec]") {
   CHECK(session->Run(std::array{LentTensor{DataType::kInt4, {3}, in.data() + 1, 2}}, std::array{y}).ok());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::packed_types_test

@@ -19,7 +19,7 @@
 #include "test/testing/test_data.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::plugins_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -229,4 +229,4 @@ TEST_CASE("SplitFolders, DropsEmptyOnes", "[exec][plugin]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::plugins_test

@@ -5,7 +5,7 @@
 
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::program_test {
 namespace {
 
 using Kind = Instruction::Kind;
@@ -119,4 +119,4 @@ TEST_CASE("Program, SequentialTwinWaitsForEachStepBefore", "[exec]") {
   CHECK(ListText(program, 1) == "wait0 run1 signal1 wait2 run3");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::program_test

@@ -7,7 +7,7 @@
 #include "lib/exec/workers.h"
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::quota_test {
 namespace {
 
 // Files as the system shows them to a process in a group with a quota.
@@ -82,4 +82,4 @@ TEST_CASE("Quota, OfSomeCoresKeepsWaitsShortAndThePlanAsItIs", "[exec]") {
   CHECK(RunsRight(*session, 2));
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::quota_test

@@ -10,7 +10,7 @@
 #include "partitiontuner/engine/test_data.h"
 #include "test/testing/test_data.h"
 
-namespace pt::testing {
+namespace pt::testing::real_networks_test {
 namespace {
 
 struct Outputs {
@@ -88,4 +88,4 @@ TEST_CASE("Session, RandomPlansOfRealNetworksEqualTheirTwins", "[exec][slow]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::real_networks_test

@@ -7,7 +7,7 @@
 #include "test/testing/host_lab.h"
 #include "test/testing/run_candidate.h"
 
-namespace pt::testing {
+namespace pt::testing::run_time_sizes_test {
 namespace {
 
 // About `density` of the elements are not 0.
@@ -200,4 +200,4 @@ TEST_CASE("RunTimeSizes, AResultThatTheGraphRulesOutIsRefused", "[exec]") {
   CHECK(refused.error().code == ErrorCode::kInvalidInput);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::run_time_sizes_test

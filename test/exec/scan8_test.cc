@@ -1,11 +1,12 @@
 // Scan of opset 8, which takes batches, as what the loader makes of it.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/onnx/load_onnx.h"
 #include "test/testing/host_lab.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt::testing {
+namespace pt::testing::scan8_test {
 namespace {
 
 // Sums along the steps of each batch entry, with every step's sum; `first` names the input sequence_lens.
@@ -63,4 +64,4 @@ TEST_CASE("Scan8, EntriesOfDifferentLengthsAreRefused", "[exec]") {
   CHECK((*graph)->opset() == 8);  // left as it is: no kernel takes it
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::scan8_test

@@ -7,7 +7,7 @@
 #include "partitiontuner/engine/verify.h"
 #include "test/testing/host_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::sequences_test {
 namespace {
 
 TensorPtr Shared(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
@@ -233,4 +233,4 @@ TEST_CASE("Optionals, HoldTensorsSequencesOrNothing", "[exec]") {
   CHECK(ErrorOf(*takes, {Datum()}).find("holds nothing") != std::string::npos);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::sequences_test

@@ -12,7 +12,7 @@
 #include "partitiontuner/plan/memory_plan.h"
 #include "test/exec/session_setting.h"
 
-namespace pt::testing {
+namespace pt::testing::session_test {
 
 TEST_CASE("Session, RandomPlansGiveTheResultOfOneLoop", "[exec]") {
   const uint32_t cores = GENERATE(1u, 2u, 4u);
@@ -356,4 +356,4 @@ TEST_CASE("Session, PlansForOtherGraphsOrMachinesAreStale", "[exec]") {
   CHECK(code(Session::Create(setting.graph, illegal, *setting.machine)) == ErrorCode::kInvalidInput);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::session_test

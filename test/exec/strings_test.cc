@@ -8,7 +8,7 @@
 #include "partitiontuner/engine/verify.h"
 #include "test/testing/host_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::strings_test {
 namespace {
 
 Tensor Strings(std::vector<int64_t> dims, std::vector<std::string> strings) {
@@ -296,4 +296,4 @@ TEST_CASE("Strings, WhatTheCallerLendsIsChecked", "[exec]") {
   CHECK(id_of_run() == "run.tensor");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::strings_test

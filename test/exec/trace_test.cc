@@ -7,7 +7,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::trace_test {
 
 TEST_CASE("Trace, SharesAddUpToTheCoresTimesTheMakespan", "[exec]") {
   const Platform platform = MakeTestPlatform(2, true);
@@ -59,4 +59,4 @@ TEST_CASE("Trace, EventJsonEscapesNamesAndHoldsOneLaneAUnit", "[exec]") {
   CHECK(*events[1].find("args")->find("wait_ns")->as_int() == 7);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::trace_test

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-namespace pt {
+namespace pt::unit_runner_test {
 namespace {
 
 TEST_CASE("UnitRunner, OthersAreAtWorkOnAllOtherCoresUntilTheBodyIsOver", "[exec]") {
@@ -44,4 +44,4 @@ TEST_CASE("UnitRunner, OthersAreAtWorkOnAllOtherCoresUntilTheBodyIsOver", "[exec
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::unit_runner_test

@@ -16,7 +16,7 @@
 #include "partitiontuner/exec/unit_runner.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::workers_test {
 namespace {
 
 // Calls a function on each of its cores.
@@ -422,4 +422,4 @@ TEST_CASE("UnitRunner, RunsOnTheTeamOfItsUnit", "[exec]") {
   CHECK_FALSE(UnitRunner::Make(*machine, FindUnit(platform, "fake:0#0")).ok());
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::workers_test

@@ -16,7 +16,7 @@
 #include "test/testing/forked_trials.h"
 #include "test/testing/rounds.h"
 
-namespace pt::testing {
+namespace pt::testing::allocation_failures_test {
 namespace {
 
 constexpr const char* kModels[] = {"conv", "loop", "rich", "quantised", "recurrent"};
@@ -185,4 +185,4 @@ TEST_CASE("Allocation, OneThatFailsIsAnErrorAndTheNextCallWorks", "[faults]") {
 // Every one of them.
 TEST_CASE("Allocation, WhicheverFailsIsAnErrorAndTheNextCallWorks", "[.nightly]") { Sweep(INT64_MAX); }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::allocation_failures_test

@@ -12,7 +12,7 @@
 #include "partitiontuner/support/result.h"
 #include "test/testing/command.h"
 
-namespace pt::testing {
+namespace pt::testing::io_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -135,4 +135,4 @@ TEST_CASE("ProfileDb, KeepsWhatItSaidItHadStoredWhateverCallFails", "[faults][sl
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::io_faults_test

@@ -12,7 +12,7 @@
 #include "test/testing/forked_trials.h"
 #include "test/testing/rounds.h"
 
-namespace pt::testing {
+namespace pt::testing::replay_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ TEST_CASE("Fuzzing, AModelReadAsFieldsIsWrittenAsItWas", "[fuzz]") {
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::replay_test

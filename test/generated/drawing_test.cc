@@ -13,7 +13,7 @@
 #include "test/testing/generated/shrink.h"
 #include "test/testing/generated/unsizing.h"
 
-namespace pt::testing {
+namespace pt::testing::drawing_test {
 namespace {
 
 // Of the value of that name, whether rounding leaves it as it is.
@@ -104,4 +104,4 @@ TEST_CASE("Shrink, LeavesWhatFailsAlone", "[generated]") {
   CHECK(std::ranges::count(lines, Line::Kind::kNode, &Line::kind) <= 3);
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::drawing_test

@@ -5,7 +5,7 @@
 #include "test/testing/generated/prepared_case.h"
 #include "test/testing/generated/setting.h"
 
-namespace pt::testing {
+namespace pt::testing::findings_test {
 namespace {
 
 Setting PlannedBy(const char* planner, const char* favourite, uint64_t cost_seed) {
@@ -99,4 +99,4 @@ TEST_CASE("Drawn graphs, HalvesAreReducedWhereTheyAreScattered", "[generated]") 
   }
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::findings_test

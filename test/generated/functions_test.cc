@@ -8,7 +8,7 @@
 #include "test/testing/rounds.h"
 #include "test/testing/seeds.h"
 
-namespace pt::testing {
+namespace pt::testing::functions_test {
 namespace {
 
 std::string Difference(const std::vector<Tensor>& is, const std::vector<Tensor>& expected) {
@@ -74,4 +74,4 @@ TEST_CASE("Drawn graphs, TheSameOfThemAsFunctionsByThousands", "[.nightly]") {
                      << tally.defaults << " defaults");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::functions_test

@@ -12,7 +12,7 @@
 #include "test/testing/rounds.h"
 #include "test/testing/seeds.h"
 
-namespace pt::testing {
+namespace pt::testing::generated_graphs_test {
 namespace {
 
 std::string Repeat(uint64_t seed) {
@@ -94,4 +94,4 @@ TEST_CASE("Drawn graphs, EveryPlanMakesTheSameOfThemByThousands", "[.nightly]") 
   CHECK(check.tally().excused <= MostExcused(seeds));
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::generated_graphs_test

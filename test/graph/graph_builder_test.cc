@@ -5,7 +5,7 @@
 
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::graph_builder_test {
 namespace {
 
 std::vector<std::string> Ops(const Graph& graph) {
@@ -178,4 +178,4 @@ TEST_CASE("GraphBuilder, CapturesMustFitTheSubgraph", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::graph_builder_test

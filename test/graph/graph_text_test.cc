@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::graph_text_test {
 namespace {
 
 TEST_CASE("GraphText, ParseIsItsInverse", "[graph]") {
@@ -83,4 +83,4 @@ TEST_CASE("GraphHash, NamesAndWeightsDoNotCountShapesAndSmallIntegersDo", "[grap
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::graph_text_test

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace pt {
+namespace pt::half_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -110,4 +110,4 @@ TEST_CASE("Half, NanStaysNan", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::half_test

@@ -4,7 +4,7 @@
 
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::index_inputs_test {
 namespace {
 
 std::optional<int64_t> MostOf(const char* text, uint32_t input) {
@@ -42,4 +42,4 @@ TEST_CASE("MostIndex, IsUnknownWhereDimsAreOrNothingIsIndexed", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::index_inputs_test

@@ -5,7 +5,7 @@
 
 #include "partitiontuner/graph/graph_text.h"
 
-namespace pt {
+namespace pt::linear_quantisation_test {
 namespace {
 
 // Of the last node of a graph with inputs x (uint8) and f (float32), both [2,3,4].
@@ -68,4 +68,4 @@ TEST_CASE("RangeOf, IsThatOfEveryIntegerOfAtMost32Bits", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::linear_quantisation_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 
-namespace pt {
+namespace pt::tensor_test {
 namespace {
 
 TEST_CASE("Tensor, BytesMustMatchTypeAndDims", "[graph]") {
@@ -76,4 +76,4 @@ TEST_CASE("DataType, NamesAreInverses", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::tensor_test

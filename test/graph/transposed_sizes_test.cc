@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/stft_sizes.h"
 #include "partitiontuner/support/limits.h"
 
-namespace pt {
+namespace pt::transposed_sizes_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -110,4 +110,4 @@ TEST_CASE("StftSizes, FramesAreCountedInIntegers", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::transposed_sizes_test

@@ -1,10 +1,11 @@
 // Attention and MultiHeadAttention of ONNX Runtime. Expected numbers are its own, of version 1.32 without optimisation,
 // with the same inputs; of masks that hide keys, also what the remaining keys alone give.
+#include <algorithm>
 #include <limits>
 
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_attention_test {
 namespace {
 
 // Two entries of three tokens; two heads of two.
@@ -273,4 +274,4 @@ TEST_CASE("Contrib, WhatQAttentionDoesNotHaveIsRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_attention_test

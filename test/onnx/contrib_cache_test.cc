@@ -5,7 +5,7 @@
 
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_cache_test {
 namespace {
 
 Tensor Map(const Tensor& x, float (*f)(float)) {
@@ -339,4 +339,4 @@ TEST_CASE("Contrib, WhatGroupQueryAttentionDoesNotHaveIsRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_cache_test

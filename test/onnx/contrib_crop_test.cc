@@ -1,7 +1,7 @@
 // CropAndResize as ONNX Runtime has it. Expected numbers are its own, of version 1.32 without optimisation.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_crop_test {
 namespace {
 
 const Tensor kImages = Cycle({2, 1, 3, 4}, 0, 1, 7, 11);
@@ -55,4 +55,4 @@ TEST_CASE("Contrib, WhatCropAndResizeDoesNotHaveIsRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_crop_test

@@ -1,7 +1,7 @@
 // Operators that ONNX had on trial before opset 10, in the default domain. Expected numbers are ONNX Runtime's.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_experimental_test {
 namespace {
 
 Single Trial(const std::string& op, std::vector<GivenInput> inputs, std::vector<Wire> attributes, int64_t opset = 9) {
@@ -66,4 +66,4 @@ TEST_CASE("Contrib, DynamicSliceIsSlice", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_experimental_test

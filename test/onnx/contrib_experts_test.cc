@@ -3,7 +3,7 @@
 
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_experts_test {
 namespace {
 
 const Tensor kTokens = Cycle({1, 3, 4}, -1, 0.25F, 5, 11), kRouter = Cycle({3, 3}, -1, 0.5F, 4, 9);
@@ -145,4 +145,4 @@ TEST_CASE("Contrib, WhatMoEDoesNotHaveIsRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_experts_test

@@ -2,7 +2,7 @@
 // with the same inputs.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_layers_test {
 namespace {
 
 const Tensor kX = Floats({2, 3}, {-2, -0.5F, 0, 0.5F, 1, 3}), kBias = Floats({3}, {0.5F, -1, 0.25F});
@@ -279,4 +279,4 @@ TEST_CASE("Contrib, NodesTheySpellOutToCountAgainstTheLimit", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_layers_test

@@ -2,7 +2,7 @@
 // without optimisation, with the same inputs.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_products_test {
 namespace {
 
 Tensor Ramp(std::vector<int64_t> dims, float start, float step, int period) {
@@ -282,4 +282,4 @@ TEST_CASE("Contrib, WhatGatherBlockQuantizedDoesNotHaveIsRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_products_test

@@ -2,7 +2,7 @@
 // optimisation, with the same inputs.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_quantized_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -246,4 +246,4 @@ TEST_CASE("Contrib, DynamicQuantizeLstmIsNearOnnxRuntime", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_quantized_test

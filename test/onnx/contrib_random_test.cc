@@ -5,7 +5,7 @@
 
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_random_test {
 namespace {
 
 struct Operator {
@@ -138,4 +138,4 @@ TEST_CASE("Contrib, RandomNodesAreLoadedOrRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_random_test

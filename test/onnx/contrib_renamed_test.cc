@@ -2,7 +2,7 @@
 // hand, or ONNX Runtime's own of version 1.32.
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::contrib_renamed_test {
 namespace {
 
 const Tensor kSquare = Floats({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -87,4 +87,4 @@ TEST_CASE("Contrib, InverseHasAKernel", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::contrib_renamed_test

@@ -2,6 +2,8 @@
 // refusal, that the same bytes give in memory.
 #include "lib/onnx/cut_model.h"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
@@ -11,7 +13,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::cut_model_test {
 namespace {
 using namespace testing;
 
@@ -148,4 +150,4 @@ TEST_CASE("LoadOnnx, CutShortOrDamagedFilesAreRefusedFromAFileAsFromMemory", "[o
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::cut_model_test

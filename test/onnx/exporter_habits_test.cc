@@ -5,7 +5,7 @@
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "test/onnx/contrib_lab.h"
 
-namespace pt {
+namespace pt::exporter_habits_test {
 namespace {
 using namespace testing;
 
@@ -214,4 +214,4 @@ TEST_CASE("LoadOnnx, ResizeOfOpset11NeedsNoRoi", "[onnx]") {
   CHECK_FALSE(LoadFault(At(11, parts)).empty());
 }
 
-}  // namespace pt
+}  // namespace pt::exporter_habits_test

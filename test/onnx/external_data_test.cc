@@ -9,7 +9,7 @@
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::external_data_test {
 namespace {
 using namespace testing;
 namespace fs = std::filesystem;
@@ -256,4 +256,4 @@ TEST_CASE("ExternalData, AModelInMemoryHasNoFolder", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::external_data_test

@@ -1,12 +1,13 @@
 // Model-local functions: what the loader makes of a call is what its body says, walked by an interpreter that has no
 // code in common with the loader.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <optional>
 
 #include "test/testing/function_model.h"
 #include "test/testing/loading.h"
 
-namespace pt {
+namespace pt::functions_test {
 namespace {
 using namespace testing;
 
@@ -387,4 +388,4 @@ TEST_CASE("LoadOnnx, OutputsLeftOutKeepTheirPlaces", "[onnx]") {
   }
 }
 
-}  // namespace pt
+}  // namespace pt::functions_test

@@ -7,7 +7,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::infer_shapes_test {
 namespace {
 
 std::string TypeOf(const Graph& graph, const std::string& value) {
@@ -375,4 +375,4 @@ TEST_CASE("InferShapes, OutputsOfBranchesMayBeConstants", "[onnx]") {
   CHECK(ToString(graph->value(graph->outputs()[0]).type) == "float32[5]");
 }
 
-}  // namespace pt
+}  // namespace pt::infer_shapes_test

@@ -6,7 +6,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::load_bytes_test {
 namespace {
 using namespace testing;
 
@@ -215,4 +215,4 @@ TEST_CASE("LoadOnnx, NestedIfsStopAtTheDepthLimit", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::load_bytes_test

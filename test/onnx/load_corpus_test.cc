@@ -6,7 +6,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::load_corpus_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -85,4 +85,4 @@ TEST_CASE("LoadOnnx, SuitesLoadOrSayWhyNot", "[onnx][slow]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::load_corpus_test

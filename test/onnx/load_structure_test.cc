@@ -4,7 +4,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::load_structure_test {
 namespace {
 using namespace testing;
 
@@ -330,4 +330,4 @@ TEST_CASE("LoadOnnx, ChainOfFiftyThousandAndFanOutOf65536Load", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::load_structure_test

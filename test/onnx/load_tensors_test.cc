@@ -5,7 +5,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::load_tensors_test {
 namespace {
 using namespace testing;
 
@@ -187,4 +187,4 @@ TEST_CASE("LoadOnnx, OddDimsOfInputsAreUnknownAndDistinct", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::load_tensors_test

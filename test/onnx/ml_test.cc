@@ -5,7 +5,7 @@
 
 #include "test/onnx/contrib_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::ml_test {
 namespace {
 
 constexpr const char* kMl = "ai.onnx.ml";
@@ -210,4 +210,4 @@ TEST_CASE("Ml, ZipMapGivesOutItsTensor", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::ml_test

@@ -4,7 +4,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::model_faults_test {
 namespace {
 using namespace testing;
 
@@ -140,4 +140,4 @@ TEST_CASE("LoadOnnx, UnknownChoicesOfAttributesAreRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::model_faults_test

@@ -4,7 +4,7 @@
 #include "test/testing/loading.h"
 #include "test/testing/onnx_bytes.h"
 
-namespace pt {
+namespace pt::nested_graphs_test {
 namespace {
 using namespace testing;
 
@@ -94,4 +94,4 @@ TEST_CASE("LoadOnnx, BodiesOfScansTakeAndGiveWhatTheScanDoes", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::nested_graphs_test

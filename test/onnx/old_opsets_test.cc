@@ -8,7 +8,7 @@
 #include "test/onnx/contrib_lab.h"
 #include "test/testing/function_model.h"
 
-namespace pt {
+namespace pt::old_opsets_test {
 namespace {
 using namespace testing;
 
@@ -357,4 +357,4 @@ TEST_CASE("Old opsets, BodiesOfFunctionsHaveTheirOwn", "[onnx]") {
   }
 }
 
-}  // namespace pt
+}  // namespace pt::old_opsets_test

@@ -14,7 +14,7 @@
 #include "test/testing/seeds.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::save_corpus_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -113,4 +113,4 @@ TEST_CASE("SaveOnnx, SuitesComeBackAsTheyWere", "[onnx][slow]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::save_corpus_test

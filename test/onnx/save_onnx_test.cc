@@ -1,6 +1,7 @@
 // What SaveOnnx writes is loaded again, and is the same.
 #include "partitiontuner/onnx/save_onnx.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +15,7 @@
 #include "test/testing/same_graph.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::save_onnx_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -360,4 +361,4 @@ TEST_CASE("SaveOnnx, ModelsBeyondProtobufsLimitKeepTheirWeightsBeside", "[onnx][
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::save_onnx_test

@@ -13,7 +13,7 @@
 #include "test/onnx/shape_grids.h"
 #include "test/testing/evaluate_graph.h"
 
-namespace pt::testing {
+namespace pt::testing::shape_sweep_test {
 namespace {
 
 // The text with the first {a|b|c} as each of its parts, and so on.
@@ -156,4 +156,4 @@ TEST_CASE("Shapes, OfAllGridsAreThoseThatKernelsMake", "[onnx][slow]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::shape_sweep_test

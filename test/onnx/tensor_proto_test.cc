@@ -5,7 +5,7 @@
 
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::tensor_proto_test {
 namespace {
 
 // The wire format: field number << 3 | 0 varint, 2 bytes.
@@ -106,4 +106,4 @@ TEST_CASE("TensorProto, BrokenTensorsAreRefused", "[onnx]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::tensor_proto_test

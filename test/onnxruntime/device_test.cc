@@ -16,7 +16,7 @@
 #include "test/testing/test_data.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::onnxruntime {
+namespace pt::onnxruntime::device_test {
 namespace {
 
 using testing::LoadCase;
@@ -232,4 +232,4 @@ TEST_CASE("AcceleratorsOf, NamesDevicesAndDrivers", "[onnxruntime]") {
 }
 
 }  // namespace
-}  // namespace pt::onnxruntime
+}  // namespace pt::onnxruntime::device_test

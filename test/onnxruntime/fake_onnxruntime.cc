@@ -2,6 +2,8 @@
 // PT_FAKE_API, the oldest that it takes, which has no newer API; or, with PT_NO_ENTRY, something else altogether.
 #include <onnxruntime_c_api.h>
 
+#include <cstdint>
+
 #if !defined(PT_NO_ENTRY)
 namespace {
 

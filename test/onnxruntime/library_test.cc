@@ -26,7 +26,7 @@
 #include "test/testing/runtime_library_checks.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::onnxruntime {
+namespace pt::onnxruntime::library_test {
 namespace {
 
 using testing::KernelBench;
@@ -204,4 +204,4 @@ TEST_CASE("OnnxRuntime, ThreadsOfWideSessionsSleepBetweenRuns", "[onnxruntime]")
 }
 
 }  // namespace
-}  // namespace pt::onnxruntime
+}  // namespace pt::onnxruntime::library_test

@@ -12,7 +12,7 @@
 #include "plugins/onnxruntime/runtime.h"
 #include "test/testing/test_data.h"
 
-namespace pt::onnxruntime {
+namespace pt::onnxruntime::loading_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST_CASE("LoadRuntime, AnotherOneInTheProcessDoesNotMatter", "[onnxruntime]") {
 }
 
 }  // namespace
-}  // namespace pt::onnxruntime
+}  // namespace pt::onnxruntime::loading_test

@@ -11,7 +11,7 @@
 #include "test/testing/check_case.h"
 #include "test/testing/test_data.h"
 
-namespace pt::openvino {
+namespace pt::openvino::blob_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST_CASE("BlobCache, AModelIsImportedOnlyWhenItIsWhatWasAskedFor", "[openvino]"
   }
 }
 
-}  // namespace pt::openvino
+}  // namespace pt::openvino::blob_cache_test

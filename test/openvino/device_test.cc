@@ -11,7 +11,7 @@
 #include "test/testing/device_checks.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::openvino {
+namespace pt::openvino::device_test {
 namespace {
 
 using testing::LoadCase;
@@ -88,4 +88,4 @@ TEST_CASE("OpenVinoDevice, FilesSayWhatIsADeviceAndWhatIsWrongWithThem", "[openv
        {{R"({"version": 1, "kind": "openvino", "device": "CPU", "calls": {"math": "fp8"}})"}, "fp8"}});
 }
 
-}  // namespace pt::openvino
+}  // namespace pt::openvino::device_test

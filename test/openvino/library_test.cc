@@ -9,7 +9,7 @@
 #include "test/testing/runtime_library_checks.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::openvino {
+namespace pt::openvino::library_test {
 namespace {
 
 using testing::LoadCase;
@@ -74,4 +74,4 @@ TEST_CASE("OpenVino, SlicesAreReadAndWrittenWhereTheyLie", "[openvino]") {
 TEST_CASE("OpenVino, RunsMakeNoThreads", "[openvino]") { testing::CheckRunsMakeNoThreads(MakeLibrary()); }
 
 }  // namespace
-}  // namespace pt::openvino
+}  // namespace pt::openvino::library_test

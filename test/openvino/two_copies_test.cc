@@ -9,7 +9,7 @@
 #include "test/testing/command.h"
 #include "test/testing/test_data.h"
 
-namespace pt::openvino {
+namespace pt::openvino::two_copies_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ TEST_CASE("TwoCopies, AnotherVersionThatStandsBeforeOursIsRefused", "[openvino]"
 }
 
 }  // namespace
-}  // namespace pt::openvino
+}  // namespace pt::openvino::two_copies_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/plan/memory_plan.h"
 #include "test/testing/plan_oracle.h"
 
-namespace pt {
+namespace pt::check_described_test {
 namespace {
 
 using testing::HasFault;
@@ -140,4 +140,4 @@ TEST_CASE("CheckPlan, APlanThatNobodyDescribedIsRefused", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::check_described_test

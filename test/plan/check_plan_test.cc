@@ -14,7 +14,7 @@
 #include "test/testing/plan_oracle.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::check_plan_test {
 namespace {
 
 using testing::HasFault;
@@ -273,4 +273,4 @@ TEST_CASE("CheckPlan, EveryChangedNumberIsRefusedOrHarmless", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::check_plan_test

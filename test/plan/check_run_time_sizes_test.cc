@@ -5,7 +5,7 @@
 #include "test/testing/host_lab.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::testing {
+namespace pt::testing::check_run_time_sizes_test {
 namespace {
 
 struct Selecting {
@@ -65,4 +65,4 @@ TEST_CASE("CheckRunTimeSizes, OnlyRowMajorOnTheHost", "[plan]") {
   CHECK(selecting.Faults() == std::vector<std::string>{"dynamic_form"});
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::check_run_time_sizes_test

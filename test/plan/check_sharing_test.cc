@@ -5,7 +5,7 @@
 #include "partitiontuner/plan/memory_plan.h"
 #include "test/testing/plan_oracle.h"
 
-namespace pt {
+namespace pt::check_sharing_test {
 namespace {
 
 using testing::HasFault;
@@ -110,4 +110,4 @@ TEST_CASE("CheckPlan, AViewOfWhatOthersStillReadIsNotOverwritten", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::check_sharing_test

@@ -5,7 +5,7 @@
 
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::lanes_test {
 namespace {
 
 TEST_CASE("StepLanes, WideStepsCoverTheLanesOfTheirCores", "[plan]") {
@@ -48,4 +48,4 @@ TEST_CASE("StepLanes, WhatTakesNoTimeHasNone", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::lanes_test

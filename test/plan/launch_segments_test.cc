@@ -7,7 +7,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::launch_segments_test {
 namespace {
 
 // Steps in a random order on all units of TwoCores() and a second stream, each behind some of the dozen before it.
@@ -82,4 +82,4 @@ TEST_CASE("LaunchSegments, AreOfOneDeviceThatCapturesAndOneDriver", "[plan]") {
   CHECK(parted.steps[1] == std::vector<StepId>{StepId(2u), StepId(3u)});
 }
 
-}  // namespace pt
+}  // namespace pt::launch_segments_test

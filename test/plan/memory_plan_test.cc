@@ -7,7 +7,7 @@
 #include "partitiontuner/plan/happens_before.h"
 #include "test/testing/plan_oracle.h"
 
-namespace pt {
+namespace pt::memory_plan_test {
 namespace {
 
 using testing::MakeWorld;
@@ -183,4 +183,4 @@ TEST_CASE("PlanMemory, AccumulatingOverTheCallersInputIsRefused", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::memory_plan_test

@@ -6,7 +6,7 @@
 
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::memory_use_test {
 namespace {
 
 // Two steps, 10 ns each: the first makes instance 0, the second reads it and makes instance 1.
@@ -65,4 +65,4 @@ TEST_CASE("MemoryUse, NeverMoreThanTheArena", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::memory_use_test

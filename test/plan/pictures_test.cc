@@ -12,7 +12,7 @@
 #include "partitiontuner/support/markup.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::pictures_test {
 namespace {
 
 using testing::MakeWorld;
@@ -165,4 +165,4 @@ TEST_CASE("PlanDot, WhatGoesToAnotherDeviceIsDashed", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::pictures_test

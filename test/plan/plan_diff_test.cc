@@ -6,7 +6,7 @@
 
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::plan_diff_test {
 namespace {
 
 using testing::MakeWorld;
@@ -133,4 +133,4 @@ TEST_CASE("DiffPlans, RefusesWhatThePlanLacks", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::plan_diff_test

@@ -7,7 +7,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::plan_json_test {
 namespace {
 
 using testing::MakeWorld;
@@ -211,4 +211,4 @@ TEST_CASE("PlanJson, EditsOfOneOfTwoAgreeingFieldsAreRefused", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::plan_json_test

@@ -5,7 +5,7 @@
 #include "partitiontuner/version.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::plan_mismatches_test {
 namespace {
 
 using testing::MakeWorld;
@@ -77,4 +77,4 @@ TEST_CASE("PlanMismatches, MajorAndMinorOfTheProgramMustAgree", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::plan_mismatches_test

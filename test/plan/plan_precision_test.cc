@@ -10,7 +10,7 @@
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::plan_precision_test {
 namespace {
 
 using testing::HasFault;
@@ -211,4 +211,4 @@ TEST_CASE("PlanPrecision, QuantisationsAreCarriedAndChecked", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::plan_precision_test

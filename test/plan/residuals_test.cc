@@ -8,7 +8,7 @@
 #include "partitiontuner/support/random.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::residuals_test {
 namespace {
 
 using testing::MakeWorld;
@@ -124,4 +124,4 @@ TEST_CASE("Residuals, StepsOffTheCriticalPathCountNothing", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::residuals_test

@@ -9,7 +9,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::timeline_test {
 namespace {
 
 using testing::MakeWorld;
@@ -390,4 +390,4 @@ TEST_CASE("SimulatePlan, RefusesUnknownCosts", "[plan]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::timeline_test

@@ -8,7 +8,7 @@
 #include "lib/planner/search/serial_dp.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::allot_test {
 namespace {
 
 using testing::World;
@@ -68,7 +68,7 @@ TEST_CASE("Allotment, IsNothingWhereWidthIsNoChoice", "[planner]") {
 }
 
 TEST_CASE("Allotment, EveryScheduleIsLegalAndComplete", "[planner]") {
-  for (const testing::Machine machine : testing::kMachines) {
+  for (const testing::MachineKind machine : testing::kMachineKinds) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       const World world = testing::RandomWorld(seed, 20, machine);
       const PlanningProblem problem = world.problem();
@@ -82,4 +82,4 @@ TEST_CASE("Allotment, EveryScheduleIsLegalAndComplete", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::allot_test

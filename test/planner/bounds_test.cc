@@ -7,14 +7,14 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::bounds_test {
 namespace {
 
 using testing::RandomWorld;
 using testing::World;
 
 TEST_CASE("EveryBound, IsBelowAThousandRandomPlansOnEveryMachine", "[planner][slow]") {
-  for (const testing::Machine machine : testing::kMachines) {
+  for (const testing::MachineKind machine : testing::kMachineKinds) {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
       const World world = RandomWorld(seed, 12 + seed, machine);
       const PlanningProblem problem = world.problem();
@@ -122,4 +122,4 @@ TEST_CASE("Cases, NoNodeRunsInParts", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::bounds_test

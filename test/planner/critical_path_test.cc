@@ -3,7 +3,7 @@
 
 #include "test/testing/task_world.h"
 
-namespace pt {
+namespace pt::critical_path_test {
 namespace {
 
 TEST_CASE("CriticalPath, TheGreedyPlacementIsCorrectedWhereItIsLongest", "[planner]") {
@@ -21,4 +21,4 @@ TEST_CASE("CriticalPath, TheGreedyPlacementIsCorrectedWhereItIsLongest", "[plann
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::critical_path_test

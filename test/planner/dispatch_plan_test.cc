@@ -12,7 +12,7 @@
 #include "partitiontuner/planner/dispatch.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::dispatch_plan_test {
 namespace {
 
 using testing::World;
@@ -211,4 +211,4 @@ TEST_CASE("DispatchPlan, DamageIsFound", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::dispatch_plan_test

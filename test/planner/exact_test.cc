@@ -16,11 +16,11 @@
 #include "test/testing/rounds.h"
 #include "test/testing/seeds.h"
 
-namespace pt {
+namespace pt::exact_test {
 namespace {
 
-using testing::kMachines;
-using testing::Machine;
+using testing::kMachineKinds;
+using testing::MachineKind;
 using testing::RandomWorld;
 using testing::SeedsOfNight;
 using testing::World;
@@ -65,8 +65,8 @@ int64_t BruteForce(const Space& space, const std::function<bool(const Solution&)
 
 TEST_CASE("Exact, FindsWhatBruteForceFinds", "[planner][exact]") {
   for (uint64_t seed = 1; seed <= testing::Rounds(150); ++seed) {
-    const Machine machine = kMachines[seed % std::size(kMachines)];
-    const bool small = seed % 3 == 0 || machine == Machine::kSharedQueue;  // several forms, or no dominance
+    const MachineKind machine = kMachineKinds[seed % std::size(kMachineKinds)];
+    const bool small = seed % 3 == 0 || machine == MachineKind::kSharedQueue;  // several forms, or no dominance
     World world = RandomWorld(seed, small ? 2 + seed % 2 : 3 + seed % 2, machine);
     if (seed % 4 == 1) {  // launches of some libraries take less than a copy's, of others more
       world.costs.ChangeSteps(
@@ -90,7 +90,7 @@ TEST_CASE("Exact, FindsWhatBruteForceFindsUnderAMemoryCap", "[planner][exact]") 
   const DeviceId host(0u);
   int changed = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
-    World world = RandomWorld(seed, 3, seed % 2 == 0 ? Machine::kHost : Machine::kQueue);
+    World world = RandomWorld(seed, 3, seed % 2 == 0 ? MachineKind::kHost : MachineKind::kQueue);
     const Plan free = testing::PlanOf(world, "exact");
     const auto arena = free.memory.find(host);
     if (arena == free.memory.end() || arena->second.bytes < 2) continue;
@@ -116,7 +116,7 @@ struct Tally {
 double Above(int64_t ns, int64_t least) { return static_cast<double>(ns) / static_cast<double>(least) - 1; }
 
 World InstanceOf(uint64_t seed) {
-  return RandomWorld(seed, 2 + seed % 11, kMachines[seed / 11 % std::size(kMachines)]);
+  return RandomWorld(seed, 2 + seed % 11, kMachineKinds[seed / 11 % std::size(kMachineKinds)]);
 }
 
 // Of the instances of `count` seeds from `first` on, those whose best plan is proven within the effort: how far search
@@ -179,7 +179,7 @@ TEST_CASE("Search, EqualsExactOnThousandsOfInstances", "[.nightly]") {
 }
 
 TEST_CASE("Exact, StopsAtItsEffortAndRefusesLargeModels", "[planner][exact]") {
-  const World world = RandomWorld(87, 12, Machine::kTwoStreams);
+  const World world = RandomWorld(87, 12, MachineKind::kTwoStreams);
   PlanningProblem problem = world.problem();
   problem.effort = 5000;
   const Planner& exact = *FindPlanner("exact").value();
@@ -220,7 +220,7 @@ TEST_CASE("Exact, TakesManyInputsOnTwoDevicesWithoutAProof", "[planner][exact]")
 }
 
 TEST_CASE("Exact, KeepsPinsAndForbids", "[planner][exact]") {
-  World world = RandomWorld(4, 5, Machine::kQueue);
+  World world = RandomWorld(4, 5, MachineKind::kQueue);
   const UnitClassId narrow(0u);
   world.constraints.pin = {{NodeId(1u), narrow}};
   world.constraints.forbid = {{NodeId(3u), UnitClassId(1u)}};
@@ -235,4 +235,4 @@ TEST_CASE("Exact, KeepsPinsAndForbids", "[planner][exact]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::exact_test

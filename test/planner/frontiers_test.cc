@@ -7,7 +7,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::frontiers_test {
 namespace {
 
 using testing::MakeWorld;
@@ -64,7 +64,7 @@ TEST_CASE("FindFrontiers, GroupsDoNotReachAcross", "[planner]") {
 
 TEST_CASE("FindFrontiers, LiveValuesAreMadeBeforeAndReadBehind", "[planner]") {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const World world = testing::RandomWorld(seed, 60, testing::Machine::kQueue);
+    const World world = testing::RandomWorld(seed, 60, testing::MachineKind::kQueue);
     const PlanningProblem problem = world.problem();
     const Space space = Space::Make(problem).value();
     INFO("seed " << seed);
@@ -84,4 +84,4 @@ TEST_CASE("FindFrontiers, LiveValuesAreMadeBeforeAndReadBehind", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::frontiers_test

@@ -2,7 +2,7 @@
 
 #include "test/testing/task_world.h"
 
-namespace pt {
+namespace pt::heft_test {
 namespace {
 
 using testing::World;
@@ -65,4 +65,4 @@ TEST_CASE("Search, DiamondOverlapsBothBranches", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::heft_test

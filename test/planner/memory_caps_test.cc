@@ -8,7 +8,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::memory_caps_test {
 namespace {
 
 using testing::MakeWorld;
@@ -172,4 +172,4 @@ TEST_CASE("OrderForMemory, EndsOneBranchBeforeTheNext", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::memory_caps_test

@@ -5,7 +5,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/timed_world.h"
 
-namespace pt {
+namespace pt::operator_test {
 namespace {
 
 using testing::World;
@@ -126,4 +126,4 @@ TEST_CASE("Duet, AMoveThatCostsMoreThanItGainsIsTakenBack", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::operator_test

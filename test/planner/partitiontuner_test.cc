@@ -4,7 +4,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/timed_world.h"
 
-namespace pt {
+namespace pt::partitiontuner_test {
 namespace {
 
 using testing::PlanOf;
@@ -225,4 +225,4 @@ TEST_CASE("Single, ReordersOncePerFormNotPerReader", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::partitiontuner_test

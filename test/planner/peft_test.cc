@@ -2,7 +2,7 @@
 
 #include "test/testing/task_world.h"
 
-namespace pt {
+namespace pt::peft_test {
 namespace {
 
 using testing::World;
@@ -47,4 +47,4 @@ TEST_CASE("Peft, TheSampleOfThePaperTakes122WhereHeftTakes133", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::peft_test

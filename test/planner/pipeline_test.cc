@@ -7,7 +7,7 @@
 #include "partitiontuner/transform/rewrites.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::pipeline_test {
 namespace {
 
 using testing::World;
@@ -114,4 +114,4 @@ TEST_CASE("Throughput, OneRequestIsInfeasible", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::pipeline_test

@@ -13,7 +13,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"
 
-namespace pt {
+namespace pt::planners_test {
 namespace {
 
 using testing::MakeWorld;
@@ -366,4 +366,4 @@ TEST_CASE("Planner, KeepsPinsAndForbids", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::planners_test

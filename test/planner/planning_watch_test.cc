@@ -5,7 +5,7 @@
 
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::planning_watch_test {
 namespace {
 
 using testing::MakeWorld;
@@ -83,4 +83,4 @@ TEST_CASE("PlanningWatch, OneThatNeverEndsChangesNoPlan", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::planning_watch_test

@@ -5,7 +5,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::search_test {
 namespace {
 
 using testing::MakeWorld;
@@ -190,4 +190,4 @@ TEST_CASE("Search, ImpossibleMovesOfManyInputsAreStillImpossible", "[planner]") 
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::search_test

@@ -10,10 +10,10 @@
 #include "lib/planner/search/serial_dp.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::segments_test {
 namespace {
 
-using testing::Machine;
+using testing::MachineKind;
 using testing::RandomWorld;
 using testing::RepeatedBlocks;
 using testing::World;
@@ -44,7 +44,7 @@ Solution OuterSolution(const Space& space, const GraphSegment& segment, const st
 }
 
 TEST_CASE("SegmentProblem, OfAllNodesIsTheProblemItself", "[planner]") {
-  for (const Machine machine : {Machine::kHost, Machine::kQueue, Machine::kTwoStreams}) {
+  for (const MachineKind machine : {MachineKind::kHost, MachineKind::kQueue, MachineKind::kTwoStreams}) {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
       const World world = RandomWorld(seed, 20, machine);
       const PlanningProblem problem = world.problem();
@@ -134,7 +134,8 @@ TEST_CASE("KeyOf, TellsWhatDiffers", "[planner]") {
 
 TEST_CASE("SolveBySegments, MakesLegalPlansOnEveryMachine", "[planner]") {
   int made = 0;
-  for (const Machine machine : {Machine::kHost, Machine::kQueue, Machine::kTwoStreams, Machine::kSharedQueue}) {
+  for (const MachineKind machine :
+       {MachineKind::kHost, MachineKind::kQueue, MachineKind::kTwoStreams, MachineKind::kSharedQueue}) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       const World world = RandomWorld(seed, 70, machine);
       const PlanningProblem problem = world.problem();
@@ -173,7 +174,7 @@ TEST_CASE("SolveBySegments, SolvesEqualStretchesOnce", "[planner]") {
 }
 
 TEST_CASE("SolveBySegments, GivesNothingWithoutEffortOrTime", "[planner]") {
-  const World world = RandomWorld(1, 70, Machine::kQueue);
+  const World world = RandomWorld(1, 70, MachineKind::kQueue);
   const PlanningProblem problem = world.problem();
   const Space space = Space::Make(problem).value();
   const Solution stream = SolveSerial(space, {}).value();
@@ -190,4 +191,4 @@ TEST_CASE("SolveBySegments, GivesNothingWithoutEffortOrTime", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::segments_test

@@ -4,7 +4,7 @@
 #include "lib/planner/search/serial_dp.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::serial_memo_test {
 namespace {
 
 using testing::MakeWorld;
@@ -31,4 +31,4 @@ TEST_CASE("SolveSerial, FindsTheSameAgainAndKeepsDifferentRulesApart", "[planner
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::serial_memo_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::series_cuts_test {
 namespace {
 
 using testing::MakeWorld;
@@ -55,4 +55,4 @@ TEST_CASE("FindSegments, GroupsDoNotReachAcrossCuts", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::series_cuts_test

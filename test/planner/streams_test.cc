@@ -9,7 +9,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
 
-namespace pt {
+namespace pt::streams_test {
 namespace {
 
 using testing::World;
@@ -355,4 +355,4 @@ TEST_CASE("Ios, BlocksOfManyBranchesAreSolvedWithSmallerParts", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::streams_test

@@ -4,7 +4,7 @@
 #include "lib/planner/methods/operator_classes.h"
 #include "test/testing/timed_world.h"
 
-namespace pt {
+namespace pt::tuned_ops_test {
 namespace {
 
 using testing::TimedGroup;
@@ -100,4 +100,4 @@ TEST_CASE("OperatorClasses, UnknownAndForeignOperatorsAreOpaque", "[planner]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::tuned_ops_test

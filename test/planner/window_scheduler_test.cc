@@ -9,7 +9,7 @@
 #include "partitiontuner/support/random.h"
 #include "test/testing/random_world.h"
 
-namespace pt {
+namespace pt::window_scheduler_test {
 namespace {
 
 using testing::MakeWorld;
@@ -174,7 +174,7 @@ TEST_CASE("WindowScheduler, SaysOfRandomChangesWhatTheWholeScheduleSays", "[plan
 
 TEST_CASE("WindowScheduler, SaysOnAllMachinesWhatTheWholeScheduleSays", "[planner]") {
   Tally tally;
-  for (const testing::Machine machine : testing::kMachines) {
+  for (const testing::MachineKind machine : testing::kMachineKinds) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       INFO("machine " << static_cast<int>(machine) << ", seed " << seed);
       CompareWithWhole(testing::RandomWorld(seed, 12 + seed * 8, machine), seed, 250, tally);
@@ -188,7 +188,7 @@ TEST_CASE("WindowScheduler, SaysOnAllMachinesWhatTheWholeScheduleSays", "[planne
 
 // Two streams that ask for three quarters of their device each.
 World BusyStreams(uint64_t seed, size_t nodes) {
-  World world = testing::RandomWorld(seed, nodes, testing::Machine::kSharedQueue);
+  World world = testing::RandomWorld(seed, nodes, testing::MachineKind::kSharedQueue);
   for (Unit& unit : world.platform.units) {
     if (unit.name.starts_with("acc:0#")) unit.uses.front().second = 0.75;
   }
@@ -215,4 +215,4 @@ TEST_CASE("WindowScheduler, ValuesOfManyReadersAndLongConcatenations", "[planner
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::window_scheduler_test

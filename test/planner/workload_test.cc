@@ -15,7 +15,7 @@
 #include "test/testing/planning_world.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::workload_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_CASE("Workload, EveryPlannerKeepsTheRulesOfAllPublishedFiles", "[planner][s
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::workload_test

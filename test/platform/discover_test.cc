@@ -1,6 +1,7 @@
 // The host as it is found; nothing here knows how many cores it has.
 #include "partitiontuner/platform/discover.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -9,7 +10,7 @@
 #include "partitiontuner/platform/cpu_quota.h"
 #include "partitiontuner/support/file.h"
 
-namespace pt {
+namespace pt::discover_test {
 
 TEST_CASE("DiscoverHost, HasEverySingleCoreAndAllOfThem", "[platform]") {
   const Platform platform = DiscoverHost().value();
@@ -85,4 +86,4 @@ TEST_CASE("CpuQuota, IsTheLeastOnTheWayToTheRoot", "[platform]") {
   fs::remove_all(root);
 }
 
-}  // namespace pt
+}  // namespace pt::discover_test

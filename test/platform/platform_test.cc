@@ -6,7 +6,7 @@
 #include "partitiontuner/platform/discover.h"
 #include "partitiontuner/support/file.h"
 
-namespace pt {
+namespace pt::platform_test {
 namespace {
 
 // Two cores, a unit each and one of both.
@@ -284,4 +284,4 @@ TEST_CASE("SimulatedDevice, PeersAreLinkedEachWayThatIsGiven", "[platform]") {
   CHECK(PlatformFingerprint(*read) == PlatformFingerprint(platform));
 }
 
-}  // namespace pt
+}  // namespace pt::platform_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-namespace pt::plugins {
+namespace pt::plugins::call_stream_test {
 namespace {
 
 constexpr std::chrono::seconds kLong{30};
@@ -103,4 +103,4 @@ TEST_CASE("CallStream, ARevokedCallIsAskedToEnd", "[plugins]") {
 }
 
 }  // namespace
-}  // namespace pt::plugins
+}  // namespace pt::plugins::call_stream_test

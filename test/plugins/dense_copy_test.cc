@@ -6,7 +6,7 @@
 
 #include "test/testing/check_case.h"
 
-namespace pt::plugins {
+namespace pt::plugins::dense_copy_test {
 namespace {
 
 // Every element of the layout, as bytes, in both directions; what lies between the elements stays as it is.
@@ -47,4 +47,4 @@ TEST_CASE("DenseCopy, FollowsTheLayoutOfEveryElementSize", "[plugins_shared]") {
 }
 
 }  // namespace
-}  // namespace pt::plugins
+}  // namespace pt::plugins::dense_copy_test

@@ -8,7 +8,7 @@
 
 #include "plugins/shared/queue_device.h"
 
-namespace pt::plugins {
+namespace pt::plugins::device_queue_test {
 namespace {
 
 constexpr std::chrono::nanoseconds kNone{0};
@@ -130,4 +130,4 @@ TEST_CASE("DeviceQueue, CopiesGoBetweenTheDeviceAndTheHostAlone", "[plugins]") {
         "fake.link");
 }
 
-}  // namespace pt::plugins
+}  // namespace pt::plugins::device_queue_test

@@ -13,7 +13,7 @@
 #include "plugins/shared/call_stream.h"
 #include "test/testing/test_machine.h"
 
-namespace pt::plugins {
+namespace pt::plugins::faulty_device_test {
 namespace {
 
 using testing::Buffer;
@@ -227,4 +227,4 @@ TEST_CASE("FaultyDevice, ARequestThatHangsEndsWithTheDeadlineAndTheDeviceIsLost"
   while (lab.control.ended < lab.control.begun) std::this_thread::yield();
 }
 
-}  // namespace pt::plugins
+}  // namespace pt::plugins::faulty_device_test

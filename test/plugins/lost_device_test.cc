@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt::plugins {
+namespace pt::plugins::lost_device_test {
 namespace {
 
 TEST_CASE("TellsOfLostDevice, KnowsTheWordsOfDriversAndTheErrorsThatEndAProcessOnAGpu", "[plugins]") {
@@ -18,4 +18,4 @@ TEST_CASE("TellsOfLostDevice, KnowsTheWordsOfDriversAndTheErrorsThatEndAProcessO
 }
 
 }  // namespace
-}  // namespace pt::plugins
+}  // namespace pt::plugins::lost_device_test

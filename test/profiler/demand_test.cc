@@ -10,7 +10,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/lock_folder.h"
 
-namespace pt {
+namespace pt::demand_test {
 namespace {
 
 constexpr const char* kFile = R"({"version": 1, "name": "sim:0", "memory_bytes": 536870912, "streams": 2,
@@ -107,4 +107,4 @@ TEST_CASE("MeasureDemand, WhatTheDeviceHoldsOnlyOnceIsAFailureThatIsKept", "[pro
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::demand_test

@@ -12,7 +12,7 @@
 
 #include "test/testing/lock_folder.h"
 
-namespace pt {
+namespace pt::device_lock_test {
 namespace {
 
 std::string OwnDevice(const char* name) { return "test:" + std::to_string(getpid()) + name; }
@@ -111,4 +111,4 @@ TEST_CASE("DeviceLock, WhatIsNoFileIsRefusedWithoutWaiting", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::device_lock_test

@@ -3,7 +3,7 @@
 
 #include "partitiontuner/profiler/measure.h"
 
-namespace pt {
+namespace pt::device_watch_test {
 namespace {
 
 TEST_CASE("DeviceStates, AClockThatChangesByMoreThanATenthIsAFault", "[profiler]") {
@@ -33,4 +33,4 @@ TEST_CASE("DeviceState, OnlyWhatIsToldIsSaid", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::device_watch_test

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::hogs_test {
 namespace {
 
 TEST_CASE("Hogs, AreAtWorkFromAwaitAllToTheEndOfTheBody", "[profiler]") {
@@ -35,4 +35,4 @@ TEST_CASE("Hogs, AreAtWorkFromAwaitAllToTheEndOfTheBody", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::hogs_test

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::host_caches_test {
 namespace {
 
 TEST_CASE("HostCaches, StretchesCoverAllBytesOnceAndShareNoCacheLine", "[profiler]") {
@@ -24,4 +24,4 @@ TEST_CASE("HostCaches, StretchesCoverAllBytesOnceAndShareNoCacheLine", "[profile
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::host_caches_test

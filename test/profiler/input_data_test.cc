@@ -6,7 +6,7 @@
 
 #include "partitiontuner/graph/graph_builder.h"
 
-namespace pt {
+namespace pt::input_data_test {
 namespace {
 
 template <typename T>
@@ -61,4 +61,4 @@ TEST_CASE("InputData, GatherIndicesPointIntoTheirAxis", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::input_data_test

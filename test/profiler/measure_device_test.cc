@@ -6,7 +6,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/profiler/probe_scene.h"
 
-namespace pt {
+namespace pt::measure_device_test {
 namespace {
 
 using testing::ProbeScene;
@@ -229,4 +229,4 @@ TEST_CASE("MeasureDevice, WhatTheDeviceRefusesIsKeptWhatItFailsIsNot", "[profile
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measure_device_test

@@ -9,7 +9,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/profiler/probe_scene.h"
 
-namespace pt {
+namespace pt::measure_faults_test {
 namespace {
 
 using testing::ProbeScene;
@@ -117,4 +117,4 @@ TEST_CASE("Measure, AForeignLibraryIsTheCallersMistake", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measure_faults_test

@@ -9,7 +9,7 @@
 #include "test/cost/sample_problem.h"
 #include "test/testing/lock_folder.h"
 
-namespace pt {
+namespace pt::measure_simulated_test {
 namespace {
 
 constexpr int64_t kKernelNs = 300'000, kLatencyNs = 20'000;
@@ -126,4 +126,4 @@ TEST_CASE("MeasureSimulated, WhatOneClockSaysIsNoAnswerForTheOther", "[profiler]
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measure_simulated_test

@@ -13,7 +13,7 @@
 #include "partitiontuner/graph/graph_builder.h"
 #include "test/cost/sample_problem.h"
 
-namespace pt {
+namespace pt::measure_test {
 namespace {
 
 // Convolution, activation, pooling and a residual: singles, groups and several layouts.
@@ -213,4 +213,4 @@ TEST_CASE("Measure, TwoProcessesShareOneDatabase", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measure_test

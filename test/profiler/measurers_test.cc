@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-namespace pt {
+namespace pt::measurers_test {
 namespace {
 
 TEST_CASE("Measurers, EveryKindOfCostHasOne", "[profiler]") {
@@ -21,4 +21,4 @@ TEST_CASE("Measurers, EveryKindOfCostHasOne", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::measurers_test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-namespace pt {
+namespace pt::sampling_test {
 namespace {
 
 TEST_CASE("Sampling, NothingAndOneSampleSayNothing", "[profiler]") {
@@ -80,4 +80,4 @@ TEST_CASE("Sampling, WhatIsFarFromTheFastestMayBeNoisier", "[profiler]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::sampling_test

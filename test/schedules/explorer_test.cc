@@ -5,7 +5,7 @@
 #include "lib/exec/sync.h"
 #include "test/schedules/strategies.h"
 
-namespace pt::schedules {
+namespace pt::schedules::explorer_test {
 namespace {
 
 constexpr uint64_t kNoEnd = ~uint64_t{0};
@@ -177,4 +177,4 @@ TEST_CASE("Explorer, ASeedDrawsTheSameOrderAgain", "[schedules]") {
   CHECK(all.size() > 5);
 }
 
-}  // namespace pt::schedules
+}  // namespace pt::schedules::explorer_test

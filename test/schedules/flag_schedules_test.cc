@@ -6,7 +6,7 @@
 #include "lib/exec/flag.h"
 #include "test/schedules/strategies.h"
 
-namespace pt::schedules {
+namespace pt::schedules::flag_schedules_test {
 namespace {
 
 constexpr uint64_t kNoEnd = ~uint64_t{0};
@@ -158,4 +158,4 @@ TEST_CASE("Schedules, AWaitWithADeadlineEndsAtItOrAtTheSignal", "[schedules]") {
   CHECK(late > 0);
 }
 
-}  // namespace pt::schedules
+}  // namespace pt::schedules::flag_schedules_test

@@ -7,7 +7,7 @@
 #include "lib/exec/team.h"
 #include "test/schedules/strategies.h"
 
-namespace pt::schedules {
+namespace pt::schedules::team_schedules_test {
 namespace {
 
 constexpr uint64_t kNoEnd = ~uint64_t{0};
@@ -134,4 +134,4 @@ TEST_CASE("Schedules, TeamsRunEachShareOnceInDrawnOrders", "[schedules]") {
   CHECK(outcome.failure == "");
 }
 
-}  // namespace pt::schedules
+}  // namespace pt::schedules::team_schedules_test

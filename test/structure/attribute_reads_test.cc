@@ -8,7 +8,7 @@
 
 #include "test/structure/source_tree.h"
 
-namespace pt::testing {
+namespace pt::testing::attribute_reads_test {
 namespace {
 
 // Where attributes are read: by the readers, by the graph that holds them, and out of the file, whose nodes are others.
@@ -49,4 +49,4 @@ TEST_CASE("Attribute, ReadingsAreFoundHoweverTheNodeIsNamed", "[structure]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::attribute_reads_test

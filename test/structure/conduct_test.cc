@@ -10,7 +10,7 @@
 
 #include "test/structure/source_tree.h"
 
-namespace pt::testing {
+namespace pt::testing::conduct_test {
 namespace {
 
 struct Exception {
@@ -87,4 +87,4 @@ TEST_CASE("Conduct, ForbiddenLinesAreFound", "[structure]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::conduct_test

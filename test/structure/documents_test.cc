@@ -12,7 +12,7 @@
 
 #include "test/structure/source_tree.h"
 
-namespace pt::testing {
+namespace pt::testing::documents_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ TEST_CASE("Prose, HoldsNoPhraseThatReadsAsTranslated", "[structure]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::documents_test

@@ -11,7 +11,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/testing/field_pages.h"
 
-namespace pt::testing {
+namespace pt::testing::format_pages_test {
 namespace {
 
 constexpr std::array kPages = {"docs/plan-format.md", "docs/profile-format.md", "docs/workloads.md",
@@ -80,4 +80,4 @@ TEST_CASE("FormatPages, AreWrittenAnew", "[.][renew]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::format_pages_test

@@ -16,15 +16,10 @@
 
 #include "test/structure/source_tree.h"
 
+namespace pt::testing::include_rule_test {
 namespace {
 
 namespace fs = std::filesystem;
-using pt::testing::Include;
-using pt::testing::ParseIncludes;
-using pt::testing::ReadTree;
-using pt::testing::SourceFile;
-using pt::testing::StartsWith;
-using pt::testing::WithoutCommentsAndTexts;
 
 // Every layer with itself and all layers below it.
 using Layers = std::map<std::string, std::set<std::string>>;
@@ -241,3 +236,5 @@ TEST_CASE("PublicHeader, IsGuardedByPragmaOnce", "[structure]") {
   }
   CHECK(seen > 10);
 }
+
+}  // namespace pt::testing::include_rule_test

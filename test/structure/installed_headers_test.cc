@@ -11,14 +11,10 @@
 
 #include "test/structure/source_tree.h"
 
+namespace pt::testing::installed_headers_test {
 namespace {
 
 namespace fs = std::filesystem;
-using pt::testing::Include;
-using pt::testing::ParseIncludes;
-using pt::testing::ReadTree;
-using pt::testing::SourceFile;
-using pt::testing::StartsWith;
 using Names = std::set<std::string>;
 
 const std::string kFolder = "partitiontuner/";
@@ -107,3 +103,5 @@ TEST_CASE("InstalledHeaders, AreEnoughForPluginsExamplesAndReadme", "[structure]
     }
   }
 }
+
+}  // namespace pt::testing::installed_headers_test

@@ -8,10 +8,8 @@
 
 #include "test/structure/source_tree.h"
 
+namespace pt::testing::one_definition_test {
 namespace {
-
-using pt::testing::ReadTree;
-using pt::testing::SourceFile;
 
 // Types defined at the margin outside of unnamed namespaces, with their namespaces: "pt::onednn::Request".
 std::set<std::string> TypesDefinedIn(const std::string& text) {
@@ -78,3 +76,5 @@ TEST_CASE("OneDefinition, FindsTypesOutsideOfUnnamedNamespacesAlone", "[structur
       "int { kA };\n}  // namespace pt::tools\n";
   CHECK(TypesDefinedIn(text) == std::set<std::string>{"pt::Line", "pt::Seen", "pt::tools::Kind"});
 }
+
+}  // namespace pt::testing::one_definition_test

@@ -1,5 +1,6 @@
 // Files that are compiled as one (PT_UNITE_FILES) share their anonymous namespaces. Types and constants of one name are
-// errors there; functions are overloads, of which the compiler might take another file's.
+// errors there; functions are overloads, of which the compiler might take another file's. Files of tests have
+// namespaces of their own instead.
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,7 @@
 
 #include "test/structure/source_tree.h"
 
-namespace pt::testing {
+namespace pt::testing::united_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,10 +67,24 @@ TEST_CASE("UnitedFiles, FunctionsOfTheirOwnHaveDifferentNames", "[structure]") {
   }
 }
 
+// graph_text_test.cc has pt::graph_text_test, or that within another namespace of pt.
+TEST_CASE("UnitedFiles, TestsHaveANamespaceForEachFile", "[structure]") {
+  for (const SourceFile& source : ReadTree()) {
+    if (!source.path.ends_with("_test.cc") || source.text.find("foreach_target.h") != std::string::npos) continue;
+    const std::string name = fs::path(source.path).stem().string();
+    INFO(source.path);
+    CHECK(source.text.find("::" + name + " {\n") != std::string::npos);
+    static const std::regex other("\nnamespace pt[\\w:]* \\{\n");
+    for (std::sregex_iterator at(source.text.begin(), source.text.end(), other), end; at != end; ++at) {
+      CHECK(at->str().ends_with("::" + name + " {\n"));
+    }
+  }
+}
+
 TEST_CASE("UnitedFiles, FunctionsOfAnonymousNamespacesAreFound", "[structure]") {
   CHECK(OwnFunctions("namespace {\n\nint A(int b) {\n  return C(b);\n}\n\ntemplate <typename T>\nResult<T> B(\n"
                      "}  // namespace\n\nint D() {\n}\n") == std::set<std::string>{"A", "B"});
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::united_files_test

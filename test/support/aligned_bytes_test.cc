@@ -6,7 +6,7 @@
 
 #include "partitiontuner/support/alignment.h"
 
-namespace pt {
+namespace pt::aligned_bytes_test {
 namespace {
 
 TEST_CASE("AlignedBytes, AreAlignedOfTheirSizeAndLiveByTheirOwner", "[support]") {
@@ -43,4 +43,4 @@ TEST_CASE("AlignedBytes, MoreThanThereAreAreRefused", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::aligned_bytes_test

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace pt {
+namespace pt::closest_word_test {
 namespace {
 
 TEST_CASE("ClosestWord, IsTheOneOfLeastTypingErrorsWithinAThird", "[support]") {
@@ -22,4 +22,4 @@ TEST_CASE("ClosestWord, IsTheOneOfLeastTypingErrorsWithinAThird", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::closest_word_test

@@ -6,7 +6,7 @@
 
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::control_groups_test {
 namespace {
 
 TEST_CASE("MachineMemory, IsTheLeastOfTheMachineAndTheGroupsAround", "[support]") {
@@ -30,4 +30,4 @@ TEST_CASE("MachineMemory, IsTheLeastOfTheMachineAndTheGroupsAround", "[support]"
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::control_groups_test

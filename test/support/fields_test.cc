@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::fields_test {
 
 // One struct of each kind of field.
 namespace fields_test {
@@ -208,4 +208,4 @@ TEST_CASE("Fields, AStructInMemoryIsHeldToTheSameRanges", "[support]") {
 
 }  // namespace
 }  // namespace fields_test
-}  // namespace pt
+}  // namespace pt::fields_test

@@ -9,7 +9,7 @@
 #include "partitiontuner/support/output_file.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::file_test {
 namespace {
 
 TEST_CASE("File, WriteAndReadAreInverses", "[support]") {
@@ -107,4 +107,4 @@ TEST_CASE("OutputFile, HasItsNameOnceItIsCommitted", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::file_test

@@ -8,7 +8,7 @@
 #include "partitiontuner/support/file.h"
 #include "test/testing/test_data.h"
 
-namespace pt {
+namespace pt::json_test {
 namespace {
 
 TEST_CASE("Json, WriteAndParseAreInverses", "[support]") {
@@ -107,4 +107,4 @@ TEST_CASE("Json, JsonTestSuiteIsAcceptedAndRejectedAsItSays", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::json_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-namespace pt {
+namespace pt::quantile_interval_test {
 namespace {
 
 // From tables of the sign test.
@@ -53,4 +53,4 @@ TEST_CASE("QuantileInterval, OfOneQuantileMirrorsThatOfTheOther", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::quantile_interval_test

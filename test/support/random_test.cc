@@ -4,7 +4,7 @@
 
 #include "partitiontuner/support/dims_text.h"
 
-namespace pt {
+namespace pt::random_test {
 namespace {
 
 // The published sequence for this seed: plans, test data and random inputs are the same everywhere.
@@ -34,4 +34,4 @@ TEST_CASE("DimsText, ListsDimsInBrackets", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::random_test

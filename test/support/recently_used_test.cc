@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace pt {
+namespace pt::recently_used_test {
 namespace {
 
 using Cache = RecentlyUsed<int, int>;
@@ -157,4 +157,4 @@ TEST_CASE("RecentlyUsed, ManyCallersGetTheirOwnKeysValue", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::recently_used_test

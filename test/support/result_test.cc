@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-namespace pt {
+namespace pt::result_test {
 namespace {
 
 struct Ending {
@@ -67,4 +67,4 @@ TEST_CASE("Result, ValueThatIsThereIsGiven", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::result_test

@@ -1,8 +1,9 @@
 #include "partitiontuner/support/text.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <vector>
 
-namespace pt {
+namespace pt::text_test {
 namespace {
 
 TEST_CASE("Joined, SeparatorsLieBetweenTheWords", "[support]") {
@@ -24,4 +25,4 @@ TEST_CASE("UnknownWord, OffersTheOneThatWasMeant", "[support]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::text_test

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "test/cost/sample_problem.h"
+#include "test/testing/test_data.h"
 
 namespace pt::testing {
 

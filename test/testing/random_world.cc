@@ -4,18 +4,18 @@
 
 namespace pt::testing {
 
-World RandomWorld(uint64_t seed, size_t nodes, Machine machine) {
+World RandomWorld(uint64_t seed, size_t nodes, MachineKind machine) {
   WorldOptions options;
-  options.accelerator = machine != Machine::kHost && machine != Machine::kContention;
-  options.contention = machine == Machine::kContention;
-  options.cores = machine == Machine::kFourCores ? 4 : 2;
+  options.accelerator = machine != MachineKind::kHost && machine != MachineKind::kContention;
+  options.contention = machine == MachineKind::kContention;
+  options.cores = machine == MachineKind::kFourCores ? 4 : 2;
   options.blocked = seed % 3 == 0;
   World world = MakeWorld(RandomGraph(seed, nodes), options, seed);
-  if (machine != Machine::kTwoStreams && machine != Machine::kSharedQueue) return world;
+  if (machine != MachineKind::kTwoStreams && machine != MachineKind::kSharedQueue) return world;
   Platform& platform = world.platform;
   Unit stream = platform.unit(FindUnit(platform, "acc:0#0"));
   stream.name = "acc:0#1";
-  if (machine == Machine::kTwoStreams) {
+  if (machine == MachineKind::kTwoStreams) {
     platform.resources.push_back({"acc:0#1", 1.0, std::nullopt});
     stream.uses = {{ResourceId(platform.resources.size() - 1), 1.0}};
   } else {

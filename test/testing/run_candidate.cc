@@ -1,5 +1,6 @@
 #include "test/testing/run_candidate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "test/testing/same_graph.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 

@@ -4,7 +4,7 @@
 
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::constant_inputs_test {
 namespace {
 
 // The value of an input of that type and dims, or the error.
@@ -88,4 +88,4 @@ output rate
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::constant_inputs_test

@@ -4,7 +4,7 @@
 
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::expand_einsum_test {
 namespace {
 
 std::string Dims(const std::string& labels, const std::vector<int64_t>& sizes) {
@@ -86,4 +86,4 @@ TEST_CASE("ExpandEinsum, WhatStandsForSomethingElseIsLeftAlone", "[transform]") 
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::expand_einsum_test

@@ -1,7 +1,7 @@
 // Passes for networks of 16-bit floats and transformers: floats widened, LayerNormalization recognised, views sunk.
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::float_passes_test {
 namespace {
 
 TEST_CASE("RecogniseLayerNormalization, NumbersThatAddDimsLeaveItAlone", "[transform]") {
@@ -309,4 +309,4 @@ output y
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::float_passes_test

@@ -4,7 +4,7 @@
 
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::fold_borders_test {
 namespace {
 
 std::string List(const std::vector<int64_t>& values) {
@@ -148,4 +148,4 @@ TEST_CASE("FoldBorders, DrawnOnesComputeTheSame", "[transform]") {
   WARN(pads_folded << " pads and " << cuts_folded << " cuts were folded");
 }
 
-}  // namespace pt::testing
+}  // namespace pt::testing::fold_borders_test

@@ -1,7 +1,7 @@
 // Passes that move quantisation, and what others do with integers.
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::integer_passes_test {
 namespace {
 
 // Scales a, b and c, and zero points of 8 bits for them.
@@ -117,4 +117,4 @@ TEST_CASE("ExpandQLinear, ComputesTheSameUpToOneUnit", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::integer_passes_test

@@ -4,7 +4,7 @@
 
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::keep_batches_test {
 namespace {
 
 // Attention on caches of keys and values whose batches and heads are merged, as exporters write it.
@@ -66,4 +66,4 @@ TEST_CASE("KeepBatches, WhatIsRepeatedOrNotTheCallersStays", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::keep_batches_test

@@ -1,7 +1,7 @@
 // Recognised LSTM cells, in every way exporters spell them out.
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::lstm_cells_test {
 namespace {
 
 // LSTM cells spelled out step by step, in the ways that exporters have.
@@ -157,4 +157,4 @@ TEST_CASE("RollLstmCells, CellsThatAreNoChainStay", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::lstm_cells_test

@@ -2,7 +2,7 @@
 #include "partitiontuner/graph/graph_builder.h"
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::nested_passes_test {
 namespace {
 
 constexpr int64_t kOpset = 21;
@@ -222,4 +222,4 @@ TEST_CASE("UnrollLoops, AScanGoesAlongAxesAndDirections", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::nested_passes_test

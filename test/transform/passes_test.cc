@@ -7,7 +7,7 @@
 #include "partitiontuner/support/dims_text.h"
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::passes_test {
 namespace {
 
 TEST_CASE("FoldConstants, ShapeArithmeticBecomesOneConstant", "[transform]") {
@@ -267,4 +267,4 @@ TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::passes_test

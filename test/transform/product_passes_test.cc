@@ -1,7 +1,7 @@
 // Passes around products: what is added behind them, and transposed convolutions made convolutions.
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::product_passes_test {
 namespace {
 
 TEST_CASE("FoldAffine, AddedConstantsBecomeTheBias", "[transform]") {
@@ -255,4 +255,4 @@ TEST_CASE("GatherWholeRows, UpdatesOfWholeRowsAreScattered", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::product_passes_test

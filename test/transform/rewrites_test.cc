@@ -3,7 +3,7 @@
 
 #include "test/transform/passes_lab.h"
 
-namespace pt::testing {
+namespace pt::testing::rewrites_test {
 namespace {
 
 Result<Graph> TryRewrite(const Graph& graph, const std::string& text) {
@@ -307,4 +307,4 @@ TEST_CASE("Rewrites, AreTextAndBack", "[transform]") {
 }
 
 }  // namespace
-}  // namespace pt::testing
+}  // namespace pt::testing::rewrites_test

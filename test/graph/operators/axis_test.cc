@@ -5,7 +5,7 @@
 #include "partitiontuner/graph/operators/softmax.h"
 #include "partitiontuner/graph/operators/views.h"
 
-namespace pt {
+namespace pt::axis_test {
 namespace {
 
 constexpr int64_t kNow = 25;
@@ -88,4 +88,4 @@ TEST_CASE("ReadSoftmax, BeforeOperatorSet13IsOverAllDimsFromTheAxisOn", "[graph]
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::axis_test

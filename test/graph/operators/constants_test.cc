@@ -14,7 +14,7 @@
 #include "partitiontuner/graph/operators/windows.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::constants_test {
 namespace {
 
 using testing::Attributes;
@@ -148,4 +148,4 @@ TEST_CASE("Words, OfImagesShiftsAndActivations", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::constants_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/operators/classifiers.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::decision_trees_test {
 namespace {
 
 using testing::Attributes;
@@ -146,4 +146,4 @@ TEST_CASE("ReadSvm, RefusesUnknownKernelsAndParametersThatAreMissing", "[graph]"
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::decision_trees_test

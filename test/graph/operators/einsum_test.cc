@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace pt {
+namespace pt::einsum_test {
 namespace {
 
 Result<EinsumNode> Read(const std::string& equation, const std::vector<size_t>& ranks) {
@@ -32,4 +32,4 @@ TEST_CASE("ReadEinsum, WhatDoesNotFitIsRefused", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::einsum_test

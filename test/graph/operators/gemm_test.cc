@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace pt {
+namespace pt::gemm_test {
 namespace {
 
 Node Gemm() {
@@ -27,4 +27,4 @@ TEST_CASE("ReadGemm, TakesEachAttributeToItsOwnField", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::gemm_test

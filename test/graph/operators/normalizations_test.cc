@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/operators/elementwise.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::normalizations_test {
 namespace {
 
 using testing::Made;
@@ -81,4 +81,4 @@ TEST_CASE("ReadNamedBounds, AreInfiniteWithoutAttributes", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::normalizations_test

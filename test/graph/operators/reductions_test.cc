@@ -5,7 +5,7 @@
 #include "partitiontuner/graph/operators/movements.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::reductions_test {
 namespace {
 
 using testing::Made;
@@ -85,4 +85,4 @@ TEST_CASE("ReadDepthSpace, NeedsAPositiveBlockAndAKnownMode", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::reductions_test

@@ -6,7 +6,7 @@
 #include "partitiontuner/graph/operators/labels.h"
 #include "test/graph/operators/made_node.h"
 
-namespace pt {
+namespace pt::texts_test {
 namespace {
 
 using testing::Attributes;
@@ -110,4 +110,4 @@ TEST_CASE("ReadOneHotEncoder, NeedsOneOfTheTwoLists", "[graph]") {
 }
 
 }  // namespace
-}  // namespace pt
+}  // namespace pt::texts_test

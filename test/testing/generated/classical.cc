@@ -7,8 +7,6 @@
 namespace pt::testing {
 namespace {
 
-constexpr DataType kFloat = DataType::kFloat32;
-
 std::string Name(std::string_view op) { return std::string(kClassicalDomain) + "." + std::string(op); }
 
 void DrawExtractor(Drawing& d) {

@@ -3,6 +3,7 @@
 // too large) is taken back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,6 +18,7 @@
 namespace pt::testing {
 
 using Dims = std::vector<int64_t>;
+inline constexpr DataType kFloat = DataType::kFloat32;
 
 struct DrawnValue {
   std::string name;
@@ -35,6 +37,8 @@ struct DrawnValue {
 
 // A value to read. Null: it could not be made, and what reads it is not drawn either. It stays where it is.
 using DrawnOperand = const DrawnValue*;
+
+inline bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 class Attributes {
  public:

@@ -6,10 +6,6 @@
 namespace pt::testing {
 namespace {
 
-constexpr DataType kFloat = DataType::kFloat32;
-
-bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
-
 std::string FloatsText(const std::vector<double>& values) {
   std::string text = "floats";
   for (const double value : values) text += " " + std::to_string(value);

@@ -1,14 +1,8 @@
 // Normalisations and softmax.
-#include <algorithm>
-
 #include "test/testing/generated/families.h"
 
 namespace pt::testing {
 namespace {
-
-constexpr DataType kFloat = DataType::kFloat32;
-
-bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 void DrawSoftmax(Drawing& d, const char* op) {
   const DrawnOperand x = d.Float(1, 5);

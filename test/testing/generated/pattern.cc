@@ -1,16 +1,11 @@
 // Operators that exporters spell out in smaller ones, which passes and libraries put together again, and what they
 // leave behind.
-#include <algorithm>
 #include <cmath>
 
 #include "test/testing/generated/families.h"
 
 namespace pt::testing {
 namespace {
-
-constexpr DataType kFloat = DataType::kFloat32;
-
-bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 // On whichever side.
 DrawnOperand Pair(Drawing& d, const char* op, DrawnOperand a, DrawnOperand b) {

@@ -1,12 +1,8 @@
 // Products of matrices.
-#include <algorithm>
-
 #include "test/testing/generated/families.h"
 
 namespace pt::testing {
 namespace {
-
-constexpr DataType kFloat = DataType::kFloat32;
 
 DrawnOperand Matrix(Drawing& d, const Dims& dims) {
   return d.Chance(0.6) ? d.Constant(kFloat, dims) : d.Like(kFloat, dims);

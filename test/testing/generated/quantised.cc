@@ -6,8 +6,6 @@
 namespace pt::testing {
 namespace {
 
-constexpr DataType kFloat = DataType::kFloat32;
-
 // A scale and a zero point, constant.
 struct Parameters {
   DrawnOperand scale = nullptr, zero_point = nullptr;
@@ -54,8 +52,6 @@ void End(Drawing& d, DrawnOperand x) {
   const DrawnOperand q = d.Node("QuantizeLinear", {x, p.scale, p.zero_point});
   if (d.Chance(0.6)) d.Node("DequantizeLinear", {q, p.scale, p.zero_point});
 }
-
-bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
 // Integer weights behind a dequantisation, by one scale or one a filter.
 DrawnOperand Weights(Drawing& d, const Dims& dims, int64_t axis) {

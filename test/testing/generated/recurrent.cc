@@ -6,8 +6,6 @@
 namespace pt::testing {
 namespace {
 
-constexpr DataType kFloat = DataType::kFloat32;
-
 struct CellRow {
   const char* op;
   int64_t gates;
