@@ -3,6 +3,7 @@
 // linear time.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -2,6 +2,7 @@
 
 #include <onnx/defs/attr_proto_util.h>
 
+#include <cstdint>
 #include <stdexcept>
 
 namespace pt {

@@ -1,5 +1,7 @@
 #include "lib/onnx/known_types.h"
 
+#include <cstdint>
+
 namespace pt {
 
 KnownTypes::KnownTypes(const proto::GraphProto& graph, const KnownTypes* outer) : outer_(outer) {

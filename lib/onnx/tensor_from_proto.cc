@@ -1,5 +1,6 @@
 #include "lib/onnx/tensor_from_proto.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "partitiontuner/support/aligned_bytes.h"

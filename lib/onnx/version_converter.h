@@ -2,6 +2,8 @@
 // file that sees it compiles again.
 #pragma once
 
+#include <cstdint>
+
 #include "lib/onnx/fence.h"
 
 namespace pt {

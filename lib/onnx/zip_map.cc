@@ -1,6 +1,7 @@
 #include "lib/onnx/zip_map.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "lib/onnx/contrib/domain.h"
 #include "lib/onnx/nested_nodes.h"

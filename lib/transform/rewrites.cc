@@ -1,5 +1,6 @@
 #include "partitiontuner/transform/rewrites.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace pt {

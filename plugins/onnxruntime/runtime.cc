@@ -2,6 +2,7 @@
 
 #include <onnxruntime_session_options_config_keys.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "partitiontuner/onnx/save_onnx.h"

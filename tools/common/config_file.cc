@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
+#include <vector>
 
 #include "partitiontuner/support/closest_word.h"
 #include "partitiontuner/support/file.h"

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 #include <string>
 
 #include "partitiontuner/support/text.h"

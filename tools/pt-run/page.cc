@@ -1,5 +1,6 @@
 #include "tools/pt-run/page.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tools/common/page_facts.h"

@@ -1,5 +1,6 @@
 #include "lib/backend/reference/counted.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "partitiontuner/support/checked.h"

@@ -1,5 +1,6 @@
 #include "lib/backend/reference/kernel.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "lib/backend/reference/compiled_node.h"

@@ -2,6 +2,7 @@
 // the generator open; see random_source.h for ours.
 #include "partitiontuner/graph/operators/random.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

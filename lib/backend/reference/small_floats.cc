@@ -1,5 +1,6 @@
 #include "lib/backend/reference/small_floats.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

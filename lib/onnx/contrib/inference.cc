@@ -1,6 +1,7 @@
 #include "lib/onnx/contrib/inference.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace pt::contrib {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <onnx/defs/shape_inference.h>
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 

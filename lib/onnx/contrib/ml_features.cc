@@ -1,5 +1,6 @@
 // Operators of ai.onnx.ml that prepare features: Scaler, Normalizer, Imputer, FeatureVectorizer; and what inference may
 // know of OneHotEncoder, which has a kernel.
+#include <algorithm>
 #include <cmath>
 
 #include "lib/onnx/contrib/ml_parts.h"

@@ -1,4 +1,5 @@
 // Products and convolutions with what ONNX Runtime fuses into them.
+#include <algorithm>
 #include <numeric>
 
 #include "lib/onnx/contrib/inference.h"

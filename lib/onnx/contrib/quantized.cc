@@ -1,5 +1,6 @@
 // Operators on quantised tensors: DequantizeLinear, the operator in float32, QuantizeLinear. Candidates on integers are
 // made of that again, where a library has kernels for them.
+#include <algorithm>
 #include <numeric>
 
 #include "lib/onnx/contrib/inference.h"
