@@ -139,8 +139,8 @@ struct Lstm {
   static HWY_INLINE V Start(const Direction&, int64_t, size_t g, const float* part) {
     return hn::LoadU(D(), part + g * hn::Lanes(D()));
   }
-  // Peepholes: [input, output, forget][lane].
-  static HWY_INLINE V Seen(const Direction& s, int64_t block, size_t gate, V sum, V c) {
+  // Peepholes lie as [input, output, forget][lane].
+  static HWY_INLINE V WithPeephole(const Direction& s, int64_t block, size_t gate, V sum, V c) {
     if (HWY_LIKELY(s.peephole == nullptr)) return sum;
     const size_t lanes = hn::Lanes(D());
     return hn::MulAdd(hn::LoadU(D(), s.peephole + (static_cast<size_t>(block) * 3 + gate) * lanes), c, sum);
@@ -149,12 +149,13 @@ struct Lstm {
     const D d;
     float* const c = s.c + place.own;
     const V before = hn::LoadU(d, c);
-    const V input = Function<0, true>(s, Seen(s, place.block, 0, sums[0], before));
-    const V forget = HWY_UNLIKELY(s.input_forget) ? hn::Sub(hn::Set(d, 1.0F), input)
-                                                  : Function<0, true>(s, Seen(s, place.block, 2, sums[2], before));
+    const V input = Function<0, true>(s, WithPeephole(s, place.block, 0, sums[0], before));
+    const V forget = HWY_UNLIKELY(s.input_forget)
+                         ? hn::Sub(hn::Set(d, 1.0F), input)
+                         : Function<0, true>(s, WithPeephole(s, place.block, 2, sums[2], before));
     const V cell = hn::MulAdd(input, Function<1, false>(s, sums[3]), hn::Mul(forget, before));
     hn::StoreU(cell, d, c);
-    const V output = Function<0, true>(s, Seen(s, place.block, 1, sums[1], cell));
+    const V output = Function<0, true>(s, WithPeephole(s, place.block, 1, sums[1], cell));
     return hn::Mul(output, Function<2, false>(s, cell));
   }
 };
