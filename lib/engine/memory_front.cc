@@ -34,6 +34,7 @@ Result<std::vector<Plan>> MakeMemoryFront(const PlanningContext& context) {
     return MakeModelPlan(context.model, context.machine, context.costs, context.profile, options, nullptr, nullptr);
   };
   std::vector<Plan> plans;
+  const auto ends = [&] { return IsInterrupted(options.watch); };  // with the plans so far
   PT_ASSIGN(Plan first, make());
   uint64_t least = TotalMemory(first);  // of the plans so far
   plans.push_back(std::move(first));
@@ -43,21 +44,21 @@ Result<std::vector<Plan>> MakeMemoryFront(const PlanningContext& context) {
     Result<Plan> plan = make();
     const bool none =
         !plan.ok() && (plan.error().code == ErrorCode::kOutOfMemory || plan.error().code == ErrorCode::kInfeasible);
-    if (none) return false;
+    if (none || (!plan.ok() && ends())) return false;
     if (!plan.ok()) return plan.error();
     least = TotalMemory(*plan);
     plans.push_back(*std::move(plan));
     return true;
   };
   uint64_t too_small = 0;
-  while (least > 0) {
+  while (least > 0 && !ends()) {
     const uint64_t cap = least - std::min(least, std::max(least / 10, kFinest));
     PT_ASSIGN(const bool fits, attempt(cap));
     if (fits) continue;
     too_small = cap;
     break;
   }
-  for (int i = 0; i < kHalvings && least > too_small + kFinest; ++i) {
+  for (int i = 0; i < kHalvings && least > too_small + kFinest && !ends(); ++i) {
     const uint64_t cap = too_small + (least - too_small) / 2;
     PT_ASSIGN(const bool fits, attempt(cap));
     if (!fits) too_small = cap;

@@ -55,6 +55,34 @@ TEST_CASE("PlanningProgress, WhatTriesSeveralPlansKeepsTheFirst", "[cli]") {
   }
 }
 
+TEST_CASE("PlanningProgress, WhatMakesSeveralPlansKeepsThoseSoFar", "[cli]") {
+  const LongSearch search;
+  CommandOptions options;
+  options.environment = {"TERM=xterm"};
+  options.signal = SIGINT;
+  options.signal_after = "best plan so far";
+  const std::vector<std::string> long_search = {search.model, "--db",       search.db, "--effort",
+                                                "1000000000", "--progress", "tty"};
+  const CommandResult compared = RunTool("pt-plan", Joined(long_search, {"--baselines", "--format", "json"}), options);
+  INFO(compared.err << compared.out);
+  CHECK(compared.exit_code == 130);
+  CHECK(compared.err.find("interrupted: these are the plans so far") != std::string::npos);
+  const Json json = Parsed(compared.out);
+  CHECK(*json.find("interrupted")->as_bool());
+  const auto& rows = *json.find("planners")->as_array();  // those that made a plan first
+  REQUIRE(rows.size() > 2);
+  CHECK(*rows.front().find("interrupted")->as_bool());
+  CHECK(rows.front().find("makespan_ns") != nullptr);
+  CHECK(*rows.back().find("not_run")->as_string() == "interrupted before it began");
+  const CommandResult front =
+      RunTool("pt-plan", Joined(long_search, {"--pareto", "-o", search.place.path() + "/%.json"}), options);
+  INFO(front.err << front.out);
+  CHECK(front.exit_code == 130);
+  CHECK(front.err.find("interrupted: these are the plans so far") != std::string::npos);
+  CHECK(RunTool("pt-plan", {search.model, "--db", search.db, "--check", search.place.path() + "/1.json"}).exit_code ==
+        0);
+}
+
 TEST_CASE("PlanningProgress, QuietAndFinishedSearchesLeaveNoLine", "[cli]") {
   const LongSearch search;
   CommandOptions options;

@@ -105,8 +105,8 @@ void Console::ShowCount(size_t done, size_t total, std::string_view current) {
 
 void Console::ShowRuns(size_t runs) { Draw("measuring: " + std::to_string(runs) + " runs"); }
 
-void Console::ShowSearch(int64_t best_ns, std::chrono::nanoseconds spent) {
-  Draw("searching for " + ShortTime(spent.count()) + ": " +
+void Console::ShowSearch(std::string_view what, int64_t best_ns, std::chrono::nanoseconds spent) {
+  Draw(std::string(what) + " for " + ShortTime(spent.count()) + ": " +
        (best_ns > 0 ? "best plan so far " + ShortTime(best_ns) : std::string("no plan yet")));
 }
 

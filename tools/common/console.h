@@ -34,8 +34,9 @@ class Console {
   void ShowProgress(const MeasureProgress& progress);
   void ShowCount(size_t done, size_t total, std::string_view current);
   void ShowRuns(size_t runs);
-  void ShowSearch(int64_t best_ns, std::chrono::nanoseconds spent);  // best_ns: 0 where there is no plan yet
-  void EndProgress();                                                // clears the line
+  // best_ns: 0 where there is no plan yet.
+  void ShowSearch(std::string_view what, int64_t best_ns, std::chrono::nanoseconds spent);
+  void EndProgress();  // clears the line
 
  private:
   void Draw(const std::string& line);

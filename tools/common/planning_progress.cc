@@ -4,8 +4,9 @@
 
 namespace pt::tools {
 
-PlanningProgress::PlanningProgress(Console& console, const InterruptWatch* interrupt)
+PlanningProgress::PlanningProgress(Console& console, const InterruptWatch* interrupt, std::string_view what)
     : console_(console),
+      what_(what),
       watch_([interrupt] { return interrupt != nullptr && interrupt->token().cancelled(); }),
       thread_([this] { DrawUntilTheEnd(); }) {}
 
@@ -25,7 +26,7 @@ void PlanningProgress::DrawUntilTheEnd() {
   const auto start = steady_clock::now();
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kPeriod, [this] { return ends_; })) {
-    if (!watch_.measures()) console_.ShowSearch(watch_.best_ns(), steady_clock::now() - start);
+    if (!watch_.measures()) console_.ShowSearch(what_, watch_.best_ns(), steady_clock::now() - start);
   }
 }
 

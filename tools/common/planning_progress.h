@@ -14,8 +14,8 @@ namespace pt::tools {
 // Draws from a thread of its own, until plans are measured or this ends; meanwhile nothing else uses the console.
 class PlanningProgress {
  public:
-  // interrupt: ends planning with the best plan so far; may be null. Both outlive this.
-  PlanningProgress(Console& console, const InterruptWatch* interrupt);
+  // interrupt: ends planning with the best plan so far; may be null. what: is done. All outlive this.
+  PlanningProgress(Console& console, const InterruptWatch* interrupt, std::string_view what = "searching");
   ~PlanningProgress();
   PlanningProgress(const PlanningProgress&) = delete;
 
@@ -25,6 +25,7 @@ class PlanningProgress {
   void DrawUntilTheEnd();
 
   Console& console_;
+  std::string_view what_;
   PlanningWatch watch_;
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -22,24 +22,25 @@ Result<int> CompareBaselines(const PlanFlags& flags, Console& console) {
 
   Result<PlannerComparison> compared = ComparePlanners(
       PlannerNames(platform, flags.seed), BestBound(problem),
-      [&](const std::string& planner, double& search_ms) {
+      [&](const std::string& planner, PlanningWatch& watch, double& search_ms) {
         options.planner = planner;
+        options.watch = &watch;
         PlanningNotes notes;
         Result<Plan> plan = setup.engine->MakePlan(*setup.model, options, nullptr, &notes);
         search_ms = std::chrono::duration<double, std::milli>(notes.search_time).count();
-        if (plan.ok() && !plan->complete) console.Detail(planner + ": some costs are estimates");
         return plan;
       },
-      console);
-  if (!compared.ok() && compared.error().hint.empty()) {
+      console, flags);
+  if (!compared.ok() && compared.error().hint.empty() && compared.error().code != ErrorCode::kInterrupted) {
     compared.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }
   PT_ASSIGN(const PlannerComparison comparison, std::move(compared));
   PT_CHECK_OK(WriteFiles(comparison, graph, platform, flags));
-  if (flags.output == "-") return 0;
+  const int exit_code = ExitCodeForPlans(flags, console);
+  if (flags.output == "-") return exit_code;
   PT_CHECK_OK(
       WriteOut(flags.common.json() ? WriteJson(ComparisonJson(comparison)) + "\n" : ComparisonText(comparison)));
-  return 0;
+  return exit_code;
 }
 
 }  // namespace pt::tools

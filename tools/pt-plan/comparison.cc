@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "partitiontuner/plan/plan_json.h"
+#include "tools/common/planning_progress.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/export.h"
 #include "tools/report/table.h"
@@ -32,16 +33,23 @@ void SortBySpan(std::vector<PlannerResult>& rows) {
 }  // namespace
 
 Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
-                                          Console& console) {
+                                          Console& console, const PlanFlags& flags) {
   PlannerComparison comparison{{}, std::move(bound)};
   std::optional<Error> first;
   for (const std::string& name : planners) {
-    console.ShowCount(comparison.planners.size(), planners.size(), name);
-    PlannerResult row;
-    row.planner = name;
-    Result<Plan> plan = plan_by(name, row.search_ms);
-    console.EndProgress();
+    PlannerResult& row = comparison.planners.emplace_back(name);
+    if (IsInterrupted(flags)) {
+      row.not_run = "interrupted before it began";
+      continue;
+    }
+    const std::string what =
+        "[" + std::to_string(comparison.planners.size() - 1) + "/" + std::to_string(planners.size()) + "] " + name;
+    Result<Plan> plan = [&] {
+      PlanningProgress progress(console, flags.interrupt, what);
+      return plan_by(name, progress.watch(), row.search_ms);
+    }();
     if (plan.ok()) {
+      if (!plan->complete) console.Detail(name + ": some costs are estimates");
       row.plan = std::move(*plan);
     } else if (plan.error().code == ErrorCode::kInternal) {
       return plan.error();
@@ -49,9 +57,11 @@ Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planne
       row.not_run = plan.error().message;
       if (!first) first = plan.error();
     }
-    comparison.planners.push_back(std::move(row));
   }
+  comparison.interrupted = IsInterrupted(flags);
   if (std::ranges::none_of(comparison.planners, [](const PlannerResult& row) { return row.plan.has_value(); })) {
+    if (comparison.interrupted)
+      return MakeError(ErrorCode::kInterrupted, "plan.none", "interrupted before any plan was found");
     // Without measurements there is nothing to plan from, which says nothing about plans.
     const ErrorCode code = first && first->code == ErrorCode::kPartial ? first->code : ErrorCode::kInfeasible;
     return MakeError(code, "plan.none", "no planner found a plan: " + comparison.planners.front().not_run);
@@ -81,7 +91,8 @@ std::string ComparisonText(const PlannerComparison& comparison) {
   for (const PlannerResult& row : comparison.planners) {
     if (row.plan) {
       table.Row({row.planner, ShortTime(row.plan->makespan.ns), Percent(comparison.gap(*row.plan)),
-                 Fixed(row.search_ms, 1) + " ms", ""});
+                 Fixed(row.search_ms, 1) + " ms",
+                 row.plan->report.stopped_by == "interrupted" ? "interrupted: the best plan so far" : ""});
     } else {
       table.Row({row.planner, "-", "-", "-", row.not_run});
     }
@@ -99,6 +110,7 @@ Json ComparisonJson(const PlannerComparison& comparison) {
       json.Set("makespan_ns", row.plan->makespan.ns);
       json.Set("gap", comparison.gap(*row.plan));
       json.Set("search_ms", row.search_ms);
+      if (row.plan->report.stopped_by == "interrupted") json.Set("interrupted", true);
     } else {
       json.Set("not_run", row.not_run);
     }
@@ -108,6 +120,7 @@ Json ComparisonJson(const PlannerComparison& comparison) {
   json.Set("bound_ns", comparison.bound.ns);
   json.Set("bound", comparison.bound.name);
   json.Set("planners", std::move(planners));
+  if (comparison.interrupted) json.Set("interrupted", true);
   return json;
 }
 

@@ -22,6 +22,7 @@ struct PlannerResult {
 struct PlannerComparison {
   std::vector<PlannerResult> planners;  // in the order of the table
   Bound bound;
+  bool interrupted = false;  // by a signal: planners after that made no plan, and the one before it its best so far
 
   // Makespan over bound, minus one; 0 without a bound.
   double gap(const Plan& plan) const;
@@ -29,11 +30,11 @@ struct PlannerComparison {
   const Plan* plan_of(std::string_view planner) const;
 };
 
-// Asks every planner by its name, which is shown as progress. Errors: kInternal as it comes; kInfeasible when no
-// planner made a plan.
-using PlanBy = std::function<Result<Plan>(const std::string& planner, double& search_ms)>;
+// Asks every planner by its name, which is shown as progress, until a signal comes. Errors:
+// kInternal as it comes; kInterrupted when the signal came before the first plan; kInfeasible when no planner made one.
+using PlanBy = std::function<Result<Plan>(const std::string& planner, PlanningWatch& watch, double& search_ms)>;
 Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
-                                          Console& console);
+                                          Console& console, const PlanFlags& flags);
 
 // The plan of --planner where -o says, and pictures where --export does. Errors: kInfeasible when a plan is to be
 // written and that planner made none, or was not asked.

@@ -33,9 +33,10 @@ int Main(int argc, char** argv) {
   if (!crash_retry.ok()) return console.Fail(crash_retry.error());
   flags.common.kernel_watch = crash_retry->get();
   const auto mode = std::ranges::find_if(kModes, [&](const Mode& row) { return IsGiven(app, row.flag); });
-  // One plan that is searched is given as it is when a signal comes; all else is simply ended.
+  // What is searched is given as far as it is when a signal comes; all else is simply ended.
   std::optional<InterruptWatch> interrupt;
-  const bool searches = mode == std::end(kModes) || (mode->run == PlanWorkload && !flags.baselines);
+  const bool searches = mode == std::end(kModes) || mode->run == PlanWorkload || mode->run == CompareBaselines ||
+                        mode->run == MakeMemoryFront;
   if (searches && !flags.common.wants_budget()) flags.interrupt = &interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());

@@ -2,6 +2,7 @@
 #include "partitiontuner/engine/memory_front.h"
 
 #include "partitiontuner/plan/plan_json.h"
+#include "tools/common/planning_progress.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
@@ -60,7 +61,12 @@ Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
-  PT_ASSIGN(const std::vector<Plan> front, setup.engine->MakeMemoryFront(*setup.model, options));
+  Result<std::vector<Plan>> made = [&] {
+    PlanningProgress progress(console, flags.interrupt);
+    options.watch = &progress.watch();
+    return setup.engine->MakeMemoryFront(*setup.model, options);
+  }();
+  PT_ASSIGN(const std::vector<Plan> front, std::move(made));
   for (size_t i = 0; i < front.size() && !flags.output.empty(); ++i) {
     const std::string text = WriteJson(ToJson(front[i], *setup.model->graph)) + "\n";
     PT_CHECK_OK(WriteTo(FileOf(flags.output, i + 1), text));
@@ -70,7 +76,7 @@ Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
       WriteOut(flags.common.json() ? WriteJson(FrontJson(flags, platform, front)) + "\n" : FrontText(platform, front)));
   console.Note(flags.output.empty() ? "note: no plan was written; -o 'plan-%.json' writes them all"
                                     : std::to_string(front.size()) + " plans written");
-  return 0;
+  return ExitCodeForPlans(flags, console);
 }
 
 }  // namespace pt::tools

@@ -71,6 +71,11 @@ Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& fla
 std::string SplitsText(const SplitPlan& splits, bool interrupted);
 Json SplitsJson(const SplitPlan& splits);
 
+// Whether a signal has come for what ends early.
+inline bool IsInterrupted(const PlanFlags& flags) {
+  return flags.interrupt != nullptr && flags.interrupt->token().cancelled();
+}
+
 // The modes of pt-plan; each prints its result.
 Result<int> MakeAndReport(const PlanFlags& flags, Console& console);
 Result<int> CompareBaselines(const PlanFlags& flags, Console& console);
@@ -80,6 +85,8 @@ Result<int> ExplainNodes(const PlanFlags& flags, Console& console);
 // Where planning was interrupted: says that the plan is the best so far, and the exit code is that of the signal; else
 // 0.
 int ExitCodeFor(const Plan& plan, const PlanFlags& flags, const Console& console);
+// The same of several plans.
+int ExitCodeForPlans(const PlanFlags& flags, const Console& console);
 // The plan of --check's file, which fits and is legal (that a library is absent here does not matter), else one that is
 // made.
 Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console);

@@ -71,6 +71,12 @@ int ExitCodeFor(const Plan& plan, const PlanFlags& flags, const Console& console
   return flags.interrupt->exit_code();
 }
 
+int ExitCodeForPlans(const PlanFlags& flags, const Console& console) {
+  if (!IsInterrupted(flags)) return 0;
+  console.Note("interrupted: these are the plans so far");
+  return flags.interrupt->exit_code();
+}
+
 Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(PlanningSetup setup, MakePlanningSetup(flags));
   WarnOfModel(*setup.model, console);

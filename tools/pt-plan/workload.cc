@@ -132,7 +132,8 @@ Result<int> PlanWorkload(const PlanFlags& flags, Console& console) {
   }
   const Bound bound = BestBound(problem);
   problem.bound_ns = bound.ns;
-  const auto plan_by = [&](const std::string& planner, double& search_ms) -> Result<Plan> {
+  const auto plan_by = [&](const std::string& planner, PlanningWatch& watch, double& search_ms) -> Result<Plan> {
+    problem.watch = &watch;
     PT_ASSIGN(Plan plan, PlanNamed(problem, planner, search_ms));
     Finish(problem, bound, plan);
     return plan;
@@ -142,13 +143,14 @@ Result<int> PlanWorkload(const PlanFlags& flags, Console& console) {
   PlannerComparison comparison;
   int exit_code = 0;
   if (flags.baselines) {
-    PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by, console));
+    PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by, console, flags));
+    exit_code = ExitCodeForPlans(flags, console);
     text += ComparisonText(comparison);
     json = ComparisonJson(comparison);
   } else {
     std::optional<PlanningProgress> progress;
-    problem.watch = &progress.emplace(console, flags.interrupt).watch();
-    PT_ASSIGN(Plan plan, plan_by(flags.planner, comparison.planners.emplace_back().search_ms));
+    progress.emplace(console, flags.interrupt);
+    PT_ASSIGN(Plan plan, plan_by(flags.planner, progress->watch(), comparison.planners.emplace_back().search_ms));
     progress.reset();
     exit_code = ExitCodeFor(plan, flags, console);
     text += PlanText(workload, plan);
