@@ -27,7 +27,8 @@ TEST_CASE("MeasureDevice, KernelsAreTimedByTheDevicesEventsOnInputsThatWereCopie
       CHECK(row.provenance == Provenance::kMeasured);
       CHECK(row.samples > 0);
       CHECK(row.median_ns == scene.probe.device_ns);
-      CHECK(row.spread_ns == 0);
+      // A host that is slow enough takes one sample in its time, which says nothing about the next.
+      CHECK(row.spread_ns == (row.samples > 1 ? 0 : row.median_ns));
     }
   }
   CHECK(on_device == 2);
