@@ -4,6 +4,7 @@
 #include <array>
 
 #include "partitiontuner/graph/operators/attention.h"
+#include "partitiontuner/graph/operators/recurrence.h"
 #include "plugins/shared/operators.h"
 
 namespace pt::onnxruntime {
@@ -46,6 +47,13 @@ std::string OneZeroPointOfA(const Graph& graph, const Node& node) {
   const auto dims = graph.value(node.inputs[kZeroPoint]).type.static_dims();
   const bool is_one = dims && (dims->empty() || *dims == std::vector<int64_t>{1});
   return is_one ? "" : "zero points of the first matrix that differ by row are not here";
+}
+
+// ONNX Runtime does not clip the cell before the function of the output, which the standard does.
+std::string WithoutClip(const Graph&, const Node& node) {
+  const Result<RecurrenceNode> recurrence = ReadRecurrence(node);
+  if (!recurrence.ok()) return recurrence.error().message;
+  return recurrence->clip == 0 ? "" : "clip is not here";
 }
 
 // In alphabetical order.
@@ -92,7 +100,7 @@ constexpr std::array kRows = {
     Row{"HardSwish"},
     Row{"InstanceNormalization"},
     Row{"LRN"},
-    Row{"LSTM"},
+    Row{"LSTM", WithoutClip},
     Row{"LayerNormalization", WithOneOutput},
     Row{"LeakyRelu"},
     Row{"Less", nullptr, kAll},

@@ -132,6 +132,20 @@ TEST_CASE("OnnxRuntime, HeadsTurnedInPartAreNotOffered", "[onnxruntime]") {
   CHECK(library.WhyUnsupported(graph, NodeId(0u)) == "RotaryEmbedding: rotary_embedding_dim is not here");
 }
 
+// It leaves the cell as it is before the function of the output.
+TEST_CASE("OnnxRuntime, LstmsThatClipAreNotOffered", "[onnxruntime]") {
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  const auto why = [&](const std::string& attribute) {
+    const std::string text =
+        "input x float32[5,2,3]\nconst w float32[1,16,3] random 1\nconst r float32[1,16,4] random 2\n"
+        "y = LSTM(x, w, r) hidden_size=4" +
+        attribute + "\noutput y\n";
+    return library.WhyUnsupported(LoadCase({"", text.c_str()}), NodeId(0u));
+  };
+  CHECK(why(" clip=0.5") == "LSTM: clip is not here");
+  CHECK_FALSE(why(" input_forget=1").has_value());
+}
+
 TEST_CASE("OnnxRuntime, SlicesAreReadAndWrittenWhereTheyLie", "[onnxruntime]") {
   testing::CheckSlicesAreReadAndWrittenWhereTheyLie(MakeLibrary(), DataType::kFloat32);
   testing::CheckSlicesAreReadAndWrittenWhereTheyLie(MakeLibrary(), DataType::kInt64);
