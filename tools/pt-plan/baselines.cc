@@ -36,7 +36,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, Console& console) {
   }
   PT_ASSIGN(const PlannerComparison comparison, std::move(compared));
   PT_CHECK_OK(WriteFiles(comparison, graph, platform, flags));
-  const int exit_code = ExitCodeForPlans(flags, console);
+  const int exit_code = ExitCodeForPlans(comparison.interrupted, flags, console);
   if (flags.output == "-") return exit_code;
   PT_CHECK_OK(
       WriteOut(flags.common.json() ? WriteJson(ComparisonJson(comparison)) + "\n" : ComparisonText(comparison)));

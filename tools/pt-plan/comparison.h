@@ -30,8 +30,8 @@ struct PlannerComparison {
   const Plan* plan_of(std::string_view planner) const;
 };
 
-// Asks every planner by its name, which is shown as progress, until a signal comes. Errors:
-// kInternal as it comes; kInterrupted when the signal came before the first plan; kInfeasible when no planner made one.
+// Asks every planner by its name, which is shown as progress, until a signal comes. Errors: kInternal as it comes;
+// kInterrupted when the signal came before the first plan; kInfeasible when no planner made one.
 using PlanBy = std::function<Result<Plan>(const std::string& planner, PlanningWatch& watch, double& search_ms)>;
 Result<PlannerComparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by,
                                           Console& console, const PlanFlags& flags);

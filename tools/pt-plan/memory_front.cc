@@ -67,6 +67,7 @@ Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
     return setup.engine->MakeMemoryFront(*setup.model, options);
   }();
   PT_ASSIGN(const std::vector<Plan> front, std::move(made));
+  const bool interrupted = IsInterrupted(flags);
   for (size_t i = 0; i < front.size() && !flags.output.empty(); ++i) {
     const std::string text = WriteJson(ToJson(front[i], *setup.model->graph)) + "\n";
     PT_CHECK_OK(WriteTo(FileOf(flags.output, i + 1), text));
@@ -76,7 +77,7 @@ Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
       WriteOut(flags.common.json() ? WriteJson(FrontJson(flags, platform, front)) + "\n" : FrontText(platform, front)));
   console.Note(flags.output.empty() ? "note: no plan was written; -o 'plan-%.json' writes them all"
                                     : std::to_string(front.size()) + " plans written");
-  return ExitCodeForPlans(flags, console);
+  return ExitCodeForPlans(interrupted, flags, console);
 }
 
 }  // namespace pt::tools

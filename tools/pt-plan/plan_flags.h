@@ -85,8 +85,8 @@ Result<int> ExplainNodes(const PlanFlags& flags, Console& console);
 // Where planning was interrupted: says that the plan is the best so far, and the exit code is that of the signal; else
 // 0.
 int ExitCodeFor(const Plan& plan, const PlanFlags& flags, const Console& console);
-// The same of several plans.
-int ExitCodeForPlans(const PlanFlags& flags, const Console& console);
+// The same of several plans, whose making was interrupted or not.
+int ExitCodeForPlans(bool interrupted, const PlanFlags& flags, const Console& console);
 // The plan of --check's file, which fits and is legal (that a library is absent here does not matter), else one that is
 // made.
 Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, Console& console);

@@ -71,8 +71,8 @@ int ExitCodeFor(const Plan& plan, const PlanFlags& flags, const Console& console
   return flags.interrupt->exit_code();
 }
 
-int ExitCodeForPlans(const PlanFlags& flags, const Console& console) {
-  if (!IsInterrupted(flags)) return 0;
+int ExitCodeForPlans(bool interrupted, const PlanFlags& flags, const Console& console) {
+  if (!interrupted) return 0;
   console.Note("interrupted: these are the plans so far");
   return flags.interrupt->exit_code();
 }

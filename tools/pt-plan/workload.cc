@@ -144,7 +144,7 @@ Result<int> PlanWorkload(const PlanFlags& flags, Console& console) {
   int exit_code = 0;
   if (flags.baselines) {
     PT_ASSIGN(comparison, ComparePlanners(PlannerNames(workload.platform, flags.seed), bound, plan_by, console, flags));
-    exit_code = ExitCodeForPlans(flags, console);
+    exit_code = ExitCodeForPlans(comparison.interrupted, flags, console);
     text += ComparisonText(comparison);
     json = ComparisonJson(comparison);
   } else {
