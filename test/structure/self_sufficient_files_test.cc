@@ -1,5 +1,6 @@
 // Every file includes what it uses, itself or by a header: builds that compile several files as one and the standard
 // library's headers in advance (PT_UNITE_FILES, PT_PRECOMPILE_HEADERS) would not notice that it does not.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cctype>
 #include <map>
@@ -185,44 +186,50 @@ std::map<std::string, std::set<std::string>> DeclaredTypes(const std::vector<Sou
   return types;
 }
 
+// The standard header that a word is of; null for another word.
+const StandardHeader* StandardHeaderOf(const Word& word) {
+  static const std::map<std::string_view, const StandardHeader*> headers = [] {
+    std::map<std::string_view, const StandardHeader*> made;
+    for (const StandardHeader& header : StandardHeaders()) {
+      for (const std::string_view name : header.declares) made[name] = &header;
+    }
+    return made;
+  }();
+  const bool is_number = word.text.ends_with("_t") && word.qualifier != ".";
+  const auto found = headers.find(word.text);
+  return found != headers.end() && (word.qualifier == "std" || is_number) ? found->second : nullptr;
+}
+
+bool Reaches(const Tree::File& file, const StandardHeader& header) {
+  const auto reaches = [&](std::string_view name) { return file.reached.contains("<" + std::string(name) + ">"); };
+  return reaches(header.name) || std::ranges::any_of(header.as_well, reaches);
+}
+
 // "file: name, which header" of what a file uses and does not include.
 std::vector<std::string> Missing(const std::vector<SourceFile>& sources) {
   const Tree tree(sources);
   const auto types = DeclaredTypes(sources);
   std::map<std::string, std::set<std::string>> own;
   for (const auto& [path, file] : tree.files()) own[path] = OwnNames(file);
-  std::map<std::string_view, const StandardHeader*> standard;
-  for (const StandardHeader& header : StandardHeaders()) {
-    for (const std::string_view name : header.declares) standard[name] = &header;
-  }
   std::vector<std::string> missing;
   for (const auto& [path, file] : tree.files()) {
     if (path.ends_with("-inl.h")) continue;  // a part of what includes it
-    const auto reaches = [&file = file](std::string_view header) {
-      return file.reached.contains("<" + std::string(header) + ">");
-    };
     std::set<std::string> told;
+    const auto tell = [&, &path = path](const std::string& name, const std::string& header) {
+      if (told.insert(header).second) missing.push_back(path + ": " + name + ", " + header);
+    };
     for (const Word& word : file.words) {
-      const auto found = standard.find(word.text);
-      const bool is_number = word.text.ends_with("_t") && word.qualifier != ".";
-      if (found != standard.end() && (word.qualifier == "std" || is_number)) {
-        const StandardHeader& header = *found->second;
-        bool there = reaches(header.name);
-        for (const std::string_view other : header.as_well) there = there || reaches(other);
-        if (!there && told.insert(std::string(header.name)).second) {
-          missing.push_back(path + ": " + word.text + ", <" + std::string(header.name) + ">");
-        }
+      if (const StandardHeader* header = StandardHeaderOf(word)) {
+        if (!Reaches(file, *header)) tell(word.text, "<" + std::string(header->name) + ">");
         continue;
       }
       const auto type = types.find(word.text);
       if (type == types.end() || (!word.qualifier.empty() && word.qualifier != "pt") || word.next == '(') continue;
-      bool there = false;
-      for (const std::string& near : file.reached) {
+      const bool is_known = std::ranges::any_of(file.reached, [&](const std::string& near) {
         const auto names = own.find(near);
-        there = there || type->second.contains(near) || (names != own.end() && names->second.contains(word.text));
-      }
-      if (!there && told.insert(word.text).second)
-        missing.push_back(path + ": " + word.text + ", " + *type->second.begin());
+        return type->second.contains(near) || (names != own.end() && names->second.contains(word.text));
+      });
+      if (!is_known) tell(word.text, *type->second.begin());
     }
   }
   return missing;
