@@ -1,4 +1,4 @@
-# Read by oneDNN's own CMake at its project() line (./setup passes it as CMAKE_PROJECT_INCLUDE) to build it in two thirds
+# Read by oneDNN's own CMake at its project() line (./setup passes it as CMAKE_PROJECT_INCLUDE) to build it in about half
 # of the time without touching its sources: files that none of the enabled primitives reaches are left out, and the
 # headers that nearly all others read are compiled once. Written for the version that ./setup names; a file that is missed
 # shows when libpartitiontuner is linked. Unity builds are no way: macros such as GET_OFF mean other structures from file to
@@ -6,7 +6,12 @@
 set(pt_unreached  # backward passes and primitives that ./setup does not enable
     batch_normalization\\.cpp batch_normalization_s8 jit_uni_group_normalization jit_uni_instance_normalization
     /ref_group_normalization /ncsp_group_normalization sparse_matmul prelu_backward prelu_reduction
-    jit_brgemm_conv_bwd_w jit_avx512_core_resampling brgemm_api)
+    jit_brgemm_conv_bwd_w jit_avx512_core_resampling brgemm_api /rnn/ /gemm_inner_product\\.cpp gemm_bf16_inner_product
+    gemm_x8s8s32x_inner_product /ref_inner_product jit_brgemm_inner_product /ref_shuffle jit_uni_shuffle /simple_sum
+    jit_uni_xf16_sum simple_gemm_s8s8s32 cpu_batch_normalization_utils
+    # types that have no reorders (OneDnnEmptyReorders.cpp)
+    cpu_reorder_regular_fp4 cpu_reorder_regular_fp8 cpu_reorder_regular_s4 cpu_reorder_regular_u4 cpu_reorder_comp_bf16_s8)
+set(pt_empty_reorders ${CMAKE_CURRENT_LIST_DIR}/OneDnnEmptyReorders.cpp)
 set(pt_common_headers common/dnnl_thread.hpp common/primitive.hpp common/type_helpers.hpp common/utils.hpp
     common/verbose.hpp)
 set(pt_cpu_headers ${pt_common_headers} cpu/cpu_engine.hpp cpu/cpu_primitive.hpp cpu/platform.hpp cpu/ref_io_helper.hpp
@@ -25,6 +30,7 @@ function(pt_shorten_target target)
 endfunction()
 
 function(pt_shorten_build)
+  target_sources(dnnl_cpu PRIVATE ${pt_empty_reorders})
   pt_shorten_target(dnnl_common ${pt_common_headers})
   pt_shorten_target(dnnl_cpu ${pt_cpu_headers})
   pt_shorten_target(dnnl_cpu_x64 ${pt_x64_headers})
