@@ -60,6 +60,52 @@ TEST_CASE("Winograd, EverySizeAndPadEqualsTheReference", "[backend]") {
   }
 }
 
+TEST_CASE("Winograd, WindowsOfThreeDimsOfEverySizeEqualTheReference", "[backend]") {
+  const uint32_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int round = 0; round < 24; ++round) {
+    const int64_t window = draw(1, 4), dilation = draw(1, 2), reach = (window - 1) * dilation + 1;
+    const std::vector<int64_t> pads{draw(0, 2), draw(0, 2), draw(0, 2), draw(0, 2), draw(0, 2), draw(0, 2)};
+    const int64_t planes = std::max<int64_t>(draw(1, 6), reach - pads[0] - pads[3]),
+                  height = std::max<int64_t>(draw(1, 9), 3 - pads[1] - pads[4]),
+                  width = std::max<int64_t>(draw(1, 9), 3 - pads[2] - pads[5]);
+    const int64_t in = 16 * draw(1, 2), out = 16 * draw(1, 3);
+    const std::string text = "input x float32" + Text({draw(1, 2), in, planes, height, width}) + "\nconst w float32" +
+                             Text({out, in, window, 3, 3}) + " random 3\ny = Conv(x, w) pads=" + Text(pads) +
+                             " strides=" + Text({draw(1, 2), 1, 1}) + " dilations=" + Text({dilation, 1, 1}) +
+                             "\noutput y\n";
+    INFO(text);
+    Lab lab(GraphOf(text), seed);
+    CHECK(CheckWinograd(lab)["Conv"] == 8);
+  }
+}
+
+TEST_CASE("Winograd, WindowsOfThreeDimsHaveBiasActivationAndResidual", "[backend]") {
+  Lab lab(GraphOf(R"(
+input x float32[1,32,3,9,11]
+input r float32[1,48,3,9,11]
+const w float32[48,32,3,3,3] random 7
+const b float32[48] random 8
+const ch float32[48,1,1,1] random 9
+a = Conv(x, w, b) pads=[1,1,1,1,1,1]
+a1 = Add(a, r)
+a2 = Relu(a1)
+c = Conv(x, w) pads=[1,1,1,1,1,1]
+c1 = Mul(c, ch)
+output a2
+output c1
+)"));
+  const auto checked = CheckWinograd(lab);
+  for (const char* group : {"Conv", "Conv+Add", "Conv+Add+Relu", "Conv+Mul"}) {
+    INFO(group);
+    CHECK(checked.contains(group));
+  }
+}
+
 TEST_CASE("Winograd, BiasActivationAndResidualAreAppliedOnTheWayOut", "[backend]") {
   Lab lab(GraphOf(R"(
 input x float32[1,32,9,11]
@@ -116,6 +162,13 @@ TEST_CASE("Winograd, IsOfferedForNothingElse", "[backend]") {
     Lab lab(GraphOf("input x float32[1,16,8,8]\n" + std::string(convolution) + "output y\n"));
     CHECK(CheckWinograd(lab).empty());
   }
+  for (const char* convolution : {"const w float32[32,16,3,3,1] random 1\ny = Conv(x, w)\n",
+                                  "const w float32[32,16,3,3,3] random 1\ny = Conv(x, w) strides=[1,1,2]\n",
+                                  "const w float32[32,16,1,3,3] random 1\ny = Conv(x, w) dilations=[1,2,1]\n"}) {
+    INFO(convolution);
+    Lab lab(GraphOf("input x float32[1,16,4,8,8]\n" + std::string(convolution) + "output y\n"));
+    CHECK(CheckWinograd(lab).empty());
+  }
 }
 
 // A tile mixes all of its inputs, so infinities and NaN may spread over the tile, but never get lost.
@@ -142,7 +195,7 @@ TEST_CASE("Winograd, WhatIsNotFiniteIsNeverMadeFinite", "[backend]") {
 
 TEST_CASE("Winograd, EveryInstructionSetTransformsAlike", "[backend]") {
   onednn::WinogradSizes sizes{4, 1, 32, 16, 7, 9, 7, 9, 1, 1};
-  const onednn::ChannelPlanes in{0, 32, 0, 9 * 32, 32}, out{0, 16, 0, 9 * 16, 16};
+  const onednn::ChannelPlanes in{.block = 32, .row = 9 * 32, .column = 32}, out{.block = 16, .row = 9 * 16, .column = 16};
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   Floats x(32 * 63);
@@ -181,22 +234,25 @@ TEST_CASE("Winograd, WeightsAreTransformedAsTheFormulaSays", "[backend]") {
     for (const int64_t in : {1, 3, 16}) {
       for (const int64_t out : {1, 15, 16, 17, 48}) {
         onednn::WinogradSizes sizes{tile, 1, in, out, 7, 9, 7, 9, 1, 1};
+        const int64_t planes = in == 3 ? 2 : 1;
+        sizes.window_planes = planes;
         const auto at = [](int64_t i) { return static_cast<size_t>(i); };
-        Floats weights(at(out * in * 9));
+        Floats weights(at(out * in * planes * 9));
         for (float& weight : weights) weight = normal(random);
         for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
           hwy::SetSupportedTargetsForTest(target);
-          Floats got(at(sizes.products() * in * out), NAN);
+          Floats got(at(sizes.products() * sizes.row() * out), NAN);
           onednn::TransformWeights(sizes, weights, got.data());
           for (int64_t p = 0; p < sizes.products(); ++p) {
             const int64_t i = p / sizes.patch(), j = p % sizes.patch();
-            for (int64_t c = 0; c < in; ++c) {
+            for (int64_t c = 0; c < sizes.row(); ++c) {
               for (int64_t o = 0; o < out; ++o) {
+                const int64_t window = ((o * in + c % in) * planes + c / in) * 9;
                 double sum = 0;
                 for (int64_t k = 0; k < 9; ++k) {
-                  sum += g[i][k / 3] * static_cast<double>(weights[at((o * in + c) * 9 + k)]) * g[j][k % 3];
+                  sum += g[i][k / 3] * static_cast<double>(weights[at(window + k)]) * g[j][k % 3];
                 }
-                const double error = std::abs(static_cast<double>(got[at((p * in + c) * out + o)]) - sum);
+                const double error = std::abs(static_cast<double>(got[at((p * sizes.row() + c) * out + o)]) - sum);
                 REQUIRE(error <= std::abs(sum) * 1e-7 + 1e-12);
               }
             }

@@ -23,24 +23,54 @@ const Node& ConvolutionOf(const Graph& graph, const FusionGroup& group) { return
 
 std::optional<WinogradSizes> SizesOf(const Graph& graph, const Node& node, int64_t tile) {
   const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
-  if (x.size() != 4 || w.size() != 4 || y.size() != 4 || w[2] != 3 || w[3] != 3) return std::nullopt;
+  const size_t rank = x.size(), rows = rank - 2;  // where height is; width is last
+  if ((rank != 4 && rank != 5) || w.size() != rank || y.size() != rank) return std::nullopt;
+  if (w[rows] != 3 || w[rows + 1] != 3) return std::nullopt;
   if (ReadConvolutionGroups(node) != 1 || !graph.value(node.inputs[1]).is_constant()) return std::nullopt;
   if (w[1] % kWinogradChannels != 0 || w[0] % kWinogradChannels != 0) return std::nullopt;
-  const Dims kernel{3, 3}, one{1, 1};
-  const auto window = WindowOf(node, kernel, std::span(x).subspan(2), std::span(y).subspan(2));
-  if (!window || window->strides != one || window->dilations != one) return std::nullopt;
-  return WinogradSizes{tile, x[0], x[1], y[1], x[2], x[3], y[2], y[3], window->pads_begin[0], window->pads_begin[1]};
+  const auto window = WindowOf(node, std::span(w).subspan(2), std::span(x).subspan(2), std::span(y).subspan(2));
+  if (!window) return std::nullopt;
+  for (const Dims* steps : {&window->strides, &window->dilations}) {
+    if ((*steps)[rows - 2] != 1 || (*steps)[rows - 1] != 1) return std::nullopt;
+  }
+  WinogradSizes sizes{.tile = tile,
+                      .batch = x[0],
+                      .in_channels = x[1],
+                      .out_channels = y[1],
+                      .in_height = x[rows],
+                      .in_width = x[rows + 1],
+                      .out_height = y[rows],
+                      .out_width = y[rows + 1],
+                      .pad_top = window->pads_begin[rows - 2],
+                      .pad_left = window->pads_begin[rows - 1]};
+  if (rank == 5) {
+    sizes.in_planes = x[2];
+    sizes.out_planes = y[2];
+    sizes.window_planes = w[2];
+    sizes.plane_stride = window->strides[0];
+    sizes.plane_dilation = window->dilations[0];
+    sizes.pad_front = window->pads_begin[0];
+  }
+  return sizes;
 }
 
 // Blocks of channels or channels-last.
 Result<ChannelPlanes> PlanesOf(const TensorLayout& tensor) {
   const Layout& layout = tensor.layout;
-  if (tensor.type != DataType::kFloat32 || tensor.dims.size() != 4) return Unsupported("it is not a float32 image");
+  const size_t rank = tensor.dims.size();
+  if (tensor.type != DataType::kFloat32 || (rank != 4 && rank != 5)) return Unsupported("it is not a float32 image");
   const std::vector<int64_t>& strides = tensor.strides;
-  if (layout == ChannelsLast(4)) return ChannelPlanes{strides[0], tensor.dims[1], 0, strides[2], strides[3]};
-  if (layout.blocks.size() == 1 && layout == ChannelBlocked(4, layout.blocks[0].size) &&
+  ChannelPlanes planes{.image = strides[0], .row = strides[rank - 2], .column = strides[rank - 1]};
+  if (rank == 5) planes.plane = strides[2];
+  if (layout == ChannelsLast(rank)) {
+    planes.block = tensor.dims[1];
+    return planes;
+  }
+  if (layout.blocks.size() == 1 && layout == ChannelBlocked(rank, layout.blocks[0].size) &&
       layout.blocks[0].size % WinogradLanes() == 0) {
-    return ChannelPlanes{strides[0], layout.blocks[0].size, strides[1], strides[2], strides[3]};
+    planes.block = layout.blocks[0].size;
+    planes.block_stride = strides[1];
+    return planes;
   }
   return Unsupported("its channels do not lie side by side");
 }
@@ -67,10 +97,10 @@ std::optional<WinogradOperation> EltwiseOperation(const Pointwise& op) {
   }
 }
 
-// Of dims that line up with [n, c, h, w] from the right: one number for each channel and nothing else.
-bool IsChannelVector(const std::vector<int64_t>& dims, int64_t channels) {
-  if (dims.size() < 3 || dims.size() > 4) return false;
-  const size_t channel = dims.size() - 3;
+// Of dims that line up with those of an image of that rank from the right: one number for each channel and nothing else.
+bool IsChannelVector(const std::vector<int64_t>& dims, size_t rank, int64_t channels) {
+  if (dims.size() + 1 < rank || dims.size() > rank) return false;
+  const size_t channel = dims.size() + 1 - rank;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != (i == channel ? channels : 1)) return false;
   }
@@ -86,7 +116,8 @@ Result<WinogradOperation> BinaryOperation(const Request& request, const Pointwis
       const float value = constant->values<float>()[0];
       return add ? Number(Kind::kLinear, 1, value) : Number(Kind::kLinear, value, -0.0F);
     }
-    if (!IsChannelVector(op.operand.dims, channels)) return Unsupported("a constant is not one number a channel");
+    const size_t rank = DimsOf(request.graph, request.group.result).size();
+    if (!IsChannelVector(op.operand.dims, rank, channels)) return Unsupported("a constant is not one number a channel");
     WinogradOperation operation = Number(add ? Kind::kAddChannel : Kind::kMulChannel, 0, 0);
     operation.channel = constant;
     return operation;
@@ -132,8 +163,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 void Divide(WinogradDescriptor& descriptor, uint32_t width) {
   const WinogradSizes& sizes = descriptor.sizes;
   const int64_t products = sizes.products(), tiles = sizes.tiles();
-  const int64_t weight_bytes = products * sizes.in_channels * sizes.out_channels * kFloat;
-  const int64_t tile_bytes = products * (sizes.in_channels + sizes.out_channels) * kFloat;
+  const int64_t weight_bytes = products * sizes.row() * sizes.out_channels * kFloat;
+  const int64_t tile_bytes = products * (sizes.row() + sizes.out_channels) * kFloat;
   const bool cached = weight_bytes <= kCachedBytes;
   const int64_t most = std::max<int64_t>(1, (cached ? kCachedBytes : kStreamedBytes) / tile_bytes);
   if (width > 1 && !cached) {
@@ -146,13 +177,13 @@ void Divide(WinogradDescriptor& descriptor, uint32_t width) {
   descriptor.piece = CeilDiv(share, CeilDiv(share, most));
   descriptor.pieces = CeilDiv(tiles, descriptor.piece);
   descriptor.tail = tiles - (descriptor.pieces - 1) * descriptor.piece;
-  descriptor.in_stride = descriptor.piece * sizes.in_channels + kGap;
+  descriptor.in_stride = descriptor.piece * sizes.row() + kGap;
   descriptor.out_stride = descriptor.piece * sizes.out_channels + kGap;
 }
 
 Status DescribeProducts(const dnnl::engine& engine, WinogradDescriptor& descriptor) {
   const WinogradSizes& sizes = descriptor.sizes;
-  const int64_t count = descriptor.products_per_part(), in = sizes.in_channels, out = sizes.out_channels;
+  const int64_t count = descriptor.products_per_part(), in = sizes.row(), out = sizes.out_channels;
   constexpr auto kF32 = dnnl::memory::data_type::f32;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -190,10 +221,10 @@ Result<WinogradDescriptor> DescribeWinograd(const Request& request, int64_t tile
   const Node& node = ConvolutionOf(graph, request.group);
   const auto sizes = SizesOf(graph, node, tile);
   const auto source = InputIndex(request, node.inputs[0]);
-  if (!sizes || !source) return Unsupported("not a 3x3 convolution of stride 1 with constant weights");
-  const auto weights = CheckedProduct(std::array{sizes->products(), sizes->in_channels, sizes->out_channels, kFloat});
+  if (!sizes || !source) return Unsupported("not a 3x3 convolution of stride 1 with constant weights, nor one of three dims");
+  const auto weights = CheckedProduct(std::array{sizes->products(), sizes->window_planes, sizes->in_channels, sizes->out_channels, kFloat});
   const auto scratch = CheckedProduct(
-      std::array{sizes->products(), sizes->tiles() + 1, sizes->in_channels + sizes->out_channels + kGap, kFloat});
+      std::array{sizes->products(), sizes->tiles() + 1, sizes->row() + sizes->out_channels + kGap, kFloat});
   if (!weights || !scratch || sizes->tiles() == 0) return Unsupported("its sizes are out of range");
   try {
     WinogradDescriptor descriptor;

@@ -1,4 +1,4 @@
-// 3x3 convolutions of stride 1 by Winograd's minimal filtering: transforms of our own around oneDNN's products of
+// 3x3 convolutions of stride 1, and those of three dims whose last two are such, by Winograd's minimal filtering: transforms of our own around oneDNN's products of
 // matrices. A quarter (tiles of 4x4) or less than a half (2x2) of the multiplications of the direct kernels, for more
 // memory traffic and larger rounding errors; see docs/decisions/0008-winograd.md.
 #pragma once
@@ -25,7 +25,7 @@ struct WinogradDescriptor {
   WinogradSizes sizes;
   ChannelPlanes in, out;
   uint32_t source = 0;  // index into the group's inputs
-  Tensor weights;       // [out, in, 3, 3]
+  Tensor weights;       // [out, in, 3, 3], or with planes in front of the window
   std::vector<WinogradOperation> operations;
   std::vector<uint32_t> in_place;  // inputs whose buffer the output may share
 

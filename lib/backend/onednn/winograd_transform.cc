@@ -57,35 +57,40 @@ struct Tile4 {
   }
 };
 
-// Row and column of a tile's first result, and its image.
+// Row and column of a tile's first result, its plane and image.
 struct Place {
-  int64_t image, row, column;
+  int64_t image, plane, row, column;
 };
 HWY_INLINE Place PlaceOf(const WinogradSizes& sizes, int64_t tile) {
   const int64_t wide = sizes.tiles_wide(), high = sizes.tiles_high();
-  return {tile / (wide * high), tile / wide % high * sizes.tile, tile % wide * sizes.tile};
+  const int64_t plane = tile / (wide * high);
+  return {plane / sizes.out_planes, plane % sizes.out_planes, tile / wide % high * sizes.tile,
+          tile % wide * sizes.tile};
 }
 
 HWY_INLINE int64_t ChannelOffset(const ChannelPlanes& planes, int64_t channel) {
   return channel / planes.block * planes.block_stride + channel % planes.block;
 }
 
+// The patch that the window's k-th plane reads.
 template <typename T>
-void TileIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t tile, float* patches,
-            int64_t stride) {
+void PatchIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, const Place& place, int64_t k,
+             float* patches, int64_t stride) {
   constexpr int64_t kPatch = T::kPatch;
-  const Place place = PlaceOf(sizes, tile);
+  const int64_t plane = place.plane * sizes.plane_stride + k * sizes.plane_dilation - sizes.pad_front;
+  const bool on_plane = plane >= 0 && plane < sizes.in_planes;
   const int64_t top = place.row - sizes.pad_top, left = place.column - sizes.pad_left;
-  const bool inside = top >= 0 && left >= 0 && top + kPatch <= sizes.in_height && left + kPatch <= sizes.in_width;
+  const bool inside =
+      on_plane && top >= 0 && left >= 0 && top + kPatch <= sizes.in_height && left + kPatch <= sizes.in_width;
   for (int64_t c = 0; c < sizes.in_channels; c += static_cast<int64_t>(hn::Lanes(kLanes))) {
-    const float* from =
-        x + place.image * planes.image + ChannelOffset(planes, c) + top * planes.row + left * planes.column;
+    const float* from = x + place.image * planes.image + ChannelOffset(planes, c) + plane * planes.plane +
+                        top * planes.row + left * planes.column;
     Vector columns[kPatch][kPatch];  // transformed along the rows, by column
     for (int64_t j = 0; j < kPatch; ++j) {
       Vector d[kPatch];
       for (int64_t i = 0; i < kPatch; ++i) {
-        const bool there =
-            inside || (top + i >= 0 && top + i < sizes.in_height && left + j >= 0 && left + j < sizes.in_width);
+        const bool there = inside || (on_plane && top + i >= 0 && top + i < sizes.in_height && left + j >= 0 &&
+                                      left + j < sizes.in_width);
         d[i] = there ? hn::LoadU(kLanes, from + i * planes.row + j * planes.column) : hn::Zero(kLanes);
       }
       T::In(d, columns[j]);
@@ -96,6 +101,15 @@ void TileIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& pla
       T::In(d, r);
       for (int64_t j = 0; j < kPatch; ++j) hn::StoreU(r[j], kLanes, patches + (i * kPatch + j) * stride + c);
     }
+  }
+}
+
+template <typename T>
+void TileIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t tile, float* patches,
+            int64_t stride) {
+  const Place place = PlaceOf(sizes, tile);
+  for (int64_t k = 0; k < sizes.window_planes; ++k) {
+    PatchIn<T>(sizes, x, planes, place, k, patches + k * sizes.in_channels, stride);
   }
 }
 
@@ -145,7 +159,8 @@ void TileOut(const WinogradSizes& sizes, const float* products, int64_t stride, 
     for (int64_t i = 0; i < kTile * kTile; ++i) offsets[i] = i / kTile * of.row + i % kTile * of.column;
   };
   const auto start_in = [&](const ChannelPlanes& of, int64_t channel) {
-    return place.image * of.image + ChannelOffset(of, channel) + place.row * of.row + place.column * of.column;
+    return place.image * of.image + ChannelOffset(of, channel) + place.plane * of.plane + place.row * of.row +
+           place.column * of.column;
   };
   int64_t out_offsets[kTile * kTile];
   offsets_in(planes, out_offsets);
@@ -178,7 +193,7 @@ void TileOut(const WinogradSizes& sizes, const float* products, int64_t stride, 
 void TilesIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t first, int64_t count,
              float* patches, int64_t stride) {
   for (int64_t t = 0; t < count; ++t) {
-    float* to = patches + t * sizes.in_channels;
+    float* to = patches + t * sizes.row();
     if (sizes.tile == 2) {
       TileIn<Tile2>(sizes, x, planes, first + t, to, stride);
     } else {
@@ -238,11 +253,12 @@ void TransformBlock(const WeightRows& rows, int64_t patch, const float* weights,
 
 void WeightsIn(const WinogradSizes& sizes, const float* weights, float* to) {
   const WeightRows& rows = sizes.tile == 2 ? kRows2 : kRows4;
-  const int64_t in = sizes.in_channels, out = sizes.out_channels;
+  const int64_t in = sizes.in_channels, out = sizes.out_channels, planes = sizes.window_planes, row = sizes.row();
   for (int64_t o = 0; o < out; o += kBlock) {
-    for (int64_t c = 0; c < in; ++c) {
-      TransformBlock(rows, sizes.patch(), weights + (o * in + c) * 9, in * 9, std::min(kBlock, out - o),
-                     to + c * out + o, in * out);
+    for (int64_t at = 0; at < row; ++at) {
+      const int64_t c = at % in, k = at / in;
+      TransformBlock(rows, sizes.patch(), weights + ((o * in + c) * planes + k) * 9, row * 9, std::min(kBlock, out - o),
+                     to + at * out + o, row * out);
     }
   }
 }
