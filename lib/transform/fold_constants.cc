@@ -2,6 +2,7 @@
 // exported models disappears here. Nodes whose results are drawn at random, results over the limits, and the integer
 // weights of quantised products and of packed ones stay.
 #include <algorithm>
+#include <array>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
@@ -38,6 +39,26 @@ std::optional<uint64_t> ResultBytes(const Graph& graph, const Node& node) {
     if (!bytes || __builtin_add_overflow(total, static_cast<uint64_t>(*bytes), &total)) return std::nullopt;
   }
   return total;
+}
+
+// The most bytes that an operator gives whose results are as large as its data says. Nothing for any other operator.
+std::optional<uint64_t> MostSelectedBytes(const Node& node, std::span<const Tensor> inputs) {
+  constexpr int64_t kIndex = sizeof(int64_t);
+  if (inputs.empty()) return std::nullopt;
+  const auto bytes = static_cast<uint64_t>(inputs[0].bytes().size());
+  const int64_t count = inputs[0].element_count();
+  if (IsOp(node, "Compress")) return bytes;
+  std::optional<int64_t> indices;
+  if (IsOp(node, "NonZero")) {
+    const auto rank = static_cast<int64_t>(inputs[0].dims().size());
+    indices = CheckedProduct(std::array{count, std::max<int64_t>(1, rank), kIndex});
+  } else if (IsOp(node, "NonMaxSuppression") && inputs.size() > 1) {
+    indices = CheckedProduct(std::array<int64_t, 3>{inputs[1].element_count(), 3, kIndex});  // one a score
+  } else if (IsOp(node, "Unique")) {
+    indices = CheckedProduct(std::array<int64_t, 3>{count, 3, kIndex});
+    if (indices) indices = CheckedAdd(*indices, static_cast<int64_t>(bytes));
+  }
+  return indices ? std::optional(static_cast<uint64_t>(*indices)) : std::nullopt;
 }
 
 // Shape and Size need their input's dims only.
@@ -89,7 +110,8 @@ class Folder {
     }
     if (FeedsIntegerProducts(graph, node)) return {};
     if (FeedsPackedProducts(graph, id) && !(context_.settled && FeedsUnsizedProducts(graph, id))) return {};
-    const auto bytes = ResultBytes(graph, node);
+    auto bytes = ResultBytes(graph, node);
+    if (!bytes) bytes = MostSelectedBytes(node, inputs);
     if (!bytes || *bytes > context_.limits.tensor_bytes) return {};
     const uint64_t growth = *bytes > input_bytes ? *bytes - input_bytes : 0;
     if (growth > context_.limits.folded_bytes - grown_) return {};
