@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
+#include <string>
 
 namespace pt {
 
@@ -16,6 +19,34 @@ bool IsUnaryElementwise(const Node& node) {
        "Relu", "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
   return node.domain.empty() && node.inputs.size() == 1 && node.outputs.size() == 1 &&
          std::ranges::find(kOperators, node.op) != kOperators.end();
+}
+
+bool IsBinaryElementwise(const Node& node) {
+  constexpr auto kOperators =
+      std::to_array<std::string_view>({"Add", "Div", "Max", "Min", "Mul", "Pow", "PRelu", "Sub"});
+  return node.domain.empty() && node.inputs.size() == 2 && node.outputs.size() == 1 &&
+         std::ranges::find(kOperators, node.op) != kOperators.end();
+}
+
+Tensor SliceOf(const Tensor& whole, size_t axis, int64_t from, int64_t length) {
+  std::vector<int64_t> dims = whole.dims();
+  const int64_t along = dims[axis];
+  dims[axis] = length;
+  const int64_t element = BytesOf(whole.type());
+  int64_t outer = 1, inner = element;
+  for (size_t i = 0; i < axis; ++i) outer *= dims[i];
+  for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
+  const auto at = [&](int64_t line) { return static_cast<size_t>((line * along + from) * inner); };
+  const auto bytes = static_cast<size_t>(length * inner);
+  if (outer == 1) {  // in one piece: nothing is copied
+    auto owner = std::make_shared<const Tensor>(whole);
+    return Tensor::FromShared(whole.type(), std::move(dims), owner, owner->bytes().subspan(at(0), bytes)).value();
+  }
+  std::string copy(static_cast<size_t>(outer) * bytes, '\0');
+  for (int64_t line = 0; line < outer; ++line) {
+    std::memcpy(copy.data() + static_cast<size_t>(line) * bytes, whole.bytes().data() + at(line), bytes);
+  }
+  return Tensor::FromBytes(whole.type(), std::move(dims), std::move(copy)).value();
 }
 
 std::vector<NodeId> ProducerTable(const Graph& graph) {

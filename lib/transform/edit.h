@@ -18,6 +18,12 @@ bool IsReshaping(const Node& node);
 // One input, one output of its dims and type, each element from the one at its place.
 bool IsUnaryElementwise(const Node& node);
 
+// Two inputs, one output; each element from those at its place, as the inputs broadcast.
+bool IsBinaryElementwise(const Node& node);
+
+// What lies between two places on an axis of a constant.
+Tensor SliceOf(const Tensor& whole, size_t axis, int64_t from, int64_t length);
+
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
 

@@ -1,6 +1,7 @@
-// What changes each channel of a Conv, ConvTranspose or Gemm by a factor and a shift is a change of its constant
-// weights: BatchNormalization, y = s·(W∗x + b − mean) + bias with s = scale / sqrt(variance + epsilon), and Add of
-// constants. A chain of these is folded at once, computed in double precision and rounded once.
+// What changes each channel of a Conv, ConvTranspose, Gemm or MatMul by a factor and a shift is a change of its constant
+// weights: BatchNormalization, y = s·(W∗x + b − mean) + bias with s = scale / sqrt(variance + epsilon), and constants
+// that are added or multiplied. A chain of these is folded at once, computed in double precision and rounded once.
+// Reshapes that keep the channels last may lie between: exporters flatten what BatchNormalization is to see as rows.
 #include <algorithm>
 #include <cmath>
 
@@ -46,23 +47,60 @@ std::optional<Affine> AffineOfNormalization(const Graph& graph, const Node& node
   return affine;
 }
 
-std::optional<Affine> AffineOfAdd(const Graph& graph, const Node& node, ValueId product, size_t channels) {
-  const size_t other = node.inputs[0] == product ? 1 : 0;
-  const Tensor* const shift = FloatConstant(graph, node, other);
-  const ValueType& type = graph.value(product).type;
-  if (shift == nullptr || !type.ranked || !IsByChannel(*shift, type.dims.size(), channels)) return std::nullopt;
-  const std::span<const float> values = shift->values<float>();
-  Affine affine{std::vector<double>(channels, 1.0), std::vector<double>(channels)};
-  for (size_t c = 0; c < channels; ++c) {
-    affine.shift[c] = static_cast<double>(values.size() == 1 ? values[0] : values[c]);
+// A result of a product, or what was made of it, and which of its dims the channels are.
+struct Channels {
+  ValueId value;
+  size_t count = 0;
+  bool last = false;  // of all dims; else the second
+
+  bool are_second(size_t rank) const { return !last || rank == 2; }
+};
+
+// One number for each channel, or for all of them, that adds no dims.
+bool IsByChannel(const Graph& graph, const Tensor& constant, const Channels& channels) {
+  const ValueType& type = graph.value(channels.value).type;
+  if (!type.ranked) return false;
+  if (channels.are_second(type.dims.size())) return IsByChannel(constant, type.dims.size(), channels.count);
+  const std::vector<int64_t>& dims = constant.dims();
+  if (dims.size() > type.dims.size()) return false;
+  const auto count = static_cast<size_t>(constant.element_count());
+  return count == 1 || (count == channels.count && static_cast<size_t>(dims.back()) == count);
+}
+
+// Factors that leave weights far from the ends of float32's range.
+bool IsModest(double factor) { return factor == 0 || (std::abs(factor) > 0x1p-40 && std::abs(factor) < 0x1p40); }
+
+std::optional<Affine> AffineOfArithmetic(const Graph& graph, const Node& node, const Channels& channels) {
+  const bool first = node.inputs[0] == channels.value;
+  const Tensor* const constant = FloatConstant(graph, node, first ? 1 : 0);
+  if (constant == nullptr || !IsByChannel(graph, *constant, channels)) return std::nullopt;
+  const bool divides = IsOp(node, "Div"), subtracts = IsOp(node, "Sub");
+  if ((divides || subtracts) && !first) return std::nullopt;
+  const bool shifts = subtracts || IsOp(node, "Add");
+  const std::span<const float> values = constant->values<float>();
+  Affine affine{std::vector<double>(channels.count, 1.0), std::vector<double>(channels.count, 0.0)};
+  for (size_t c = 0; c < channels.count; ++c) {
+    const auto value = static_cast<double>(values.size() == 1 ? values[0] : values[c]);
+    if (shifts) {
+      affine.shift[c] = subtracts ? -value : value;
+    } else {
+      affine.factor[c] = divides ? 1 / value : value;
+      if (!IsModest(affine.factor[c])) return std::nullopt;
+    }
   }
   return affine;
 }
 
-// What the node does to `product`, one of its inputs.
-std::optional<Affine> AffineOf(const Graph& graph, const Node& node, ValueId product, size_t channels) {
-  if (IsOp(node, "BatchNormalization")) return AffineOfNormalization(graph, node, channels);
-  if (IsOp(node, "Add")) return AffineOfAdd(graph, node, product, channels);
+// What the node does to the channels that it reads.
+std::optional<Affine> AffineOf(const Graph& graph, const Node& node, const Channels& channels) {
+  if (IsOp(node, "BatchNormalization")) {
+    const ValueType& type = graph.value(channels.value).type;
+    if (!type.ranked || !channels.are_second(type.dims.size())) return std::nullopt;
+    return AffineOfNormalization(graph, node, channels.count);
+  }
+  for (const std::string_view op : {"Add", "Sub", "Mul", "Div"}) {
+    if (IsOp(node, op)) return AffineOfArithmetic(graph, node, channels);
+  }
   return std::nullopt;
 }
 
@@ -118,6 +156,7 @@ std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights
     return WeightChannels{.inner = transposed ? static_cast<size_t>(dims[1]) : 1,
                           .per_group = static_cast<size_t>(dims[transposed ? 0 : 1])};
   }
+  if (IsOp(node, "MatMul") && dims.size() == 2) return WeightChannels{.per_group = static_cast<size_t>(dims[1])};
   if (IsOp(node, "ConvTranspose") && dims.size() >= 3) {
     const auto groups = static_cast<size_t>(ReadConvolutionGroups(node)), inputs = static_cast<size_t>(dims[0]);
     if (groups == 0 || inputs % groups != 0) return std::nullopt;
@@ -128,6 +167,12 @@ std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights
   }
   return std::nullopt;
 }
+
+// Weights that others read, too, would be there twice.
+bool AreShared(const Graph& graph, const Node& node) { return graph.value(node.inputs[1]).uses.size() > 1; }
+
+// Exporters write MatMul's bias as an Add behind it; Conv, ConvTranspose and Gemm have an input for it.
+bool HasBiasInput(const Node& node) { return !IsOp(node, "MatMul"); }
 
 // The bias as one value a channel; empty when it is there but has another shape.
 std::optional<std::vector<float>> BiasOf(const Graph& graph, const Node& node, size_t channels) {
@@ -140,24 +185,62 @@ std::optional<std::vector<float>> BiasOf(const Graph& graph, const Node& node, s
 
 // All that follows a product and is folded into it.
 struct Chain {
+  struct Link {
+    NodeId node;
+    ValueId instead;  // of its result: the product's, or its last Reshape
+  };
   Affine affine;
-  std::vector<NodeId> nodes;  // in the order they are computed
+  std::vector<Link> links;   // in the order they are computed
+  bool multiplies = false;   // by constants of Mul or Div
+
+  bool scales() const {
+    return std::ranges::any_of(affine.factor, [](double f) { return f != 1.0; });
+  }
 };
 
-Chain ChainBehind(const Graph& graph, ValueId product, size_t channels) {
-  Chain chain{{std::vector<double>(channels, 1.0), std::vector<double>(channels, 0.0)}, {}};
-  ValueId last = product;
-  for (NodeId reader = OnlyReader(graph, last); reader.valid(); reader = OnlyReader(graph, last)) {
-    const auto affine = AffineOf(graph, graph.node(reader), last, channels);
+// Gives the same rows of channels under other dims.
+bool KeepsRows(const Graph& graph, const Node& node, const Channels& channels) {
+  if (!channels.last || !IsReshaping(node)) return false;
+  const auto before = graph.value(channels.value).type.static_dims();
+  const auto after = graph.value(node.outputs[0]).type.static_dims();
+  return before && after && !before->empty() && !after->empty() && before->back() == after->back();
+}
+
+Chain ChainBehind(const Graph& graph, Channels channels) {
+  Chain chain{{std::vector<double>(channels.count, 1.0), std::vector<double>(channels.count, 0.0)}, {}};
+  ValueId instead = channels.value;
+  while (true) {
+    const NodeId reader = OnlyReader(graph, channels.value);
+    if (!reader.valid()) break;
+    const Node& node = graph.node(reader);
+    if (KeepsRows(graph, node, channels)) {
+      channels.value = instead = node.outputs[0];
+      continue;
+    }
+    const auto affine = AffineOf(graph, node, channels);
     if (!affine) break;
-    for (size_t c = 0; c < channels; ++c) {
+    for (size_t c = 0; c < channels.count; ++c) {
       chain.affine.factor[c] *= affine->factor[c];
       chain.affine.shift[c] = affine->factor[c] * chain.affine.shift[c] + affine->shift[c];
     }
-    chain.nodes.push_back(reader);
-    last = graph.node(reader).outputs[0];
+    chain.multiplies |= IsOp(node, "Mul") || IsOp(node, "Div");
+    chain.links.push_back({reader, instead});
+    channels.value = node.outputs[0];
   }
   return chain;
+}
+
+// The product's result, with the shift, under the name that its readers know.
+void AddBehind(GraphBuilder& builder, NodeId product, ValueId shift) {
+  const ValueId result = builder.graph().node(product).outputs[0];
+  const ValueId bare = builder.AddValue("", builder.graph().value(result).type);
+  Node add;
+  add.op = "Add";
+  add.source = builder.graph().node(product).source;
+  add.inputs = {bare, shift};
+  add.outputs = {result};
+  builder.node(product).outputs[0] = bare;
+  builder.AddNode(std::move(add));
 }
 
 Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId product) {
@@ -165,16 +248,19 @@ Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId 
   const Tensor* const weights = FloatConstant(graph, graph.node(product), 1);
   const auto map = weights != nullptr ? ChannelsOf(graph.node(product), *weights) : std::nullopt;
   if (!map) return false;
-  const ValueId result = graph.node(product).outputs[0];
   const size_t channels = map->channels();
-  const Chain chain = ChainBehind(graph, result, channels);
-  if (chain.nodes.empty()) return false;
+  const bool last = IsOp(graph.node(product), "Gemm") || IsOp(graph.node(product), "MatMul");
+  const Chain chain = ChainBehind(graph, {graph.node(product).outputs[0], channels, last});
+  if (chain.links.empty()) return false;
+  const bool takes_bias = HasBiasInput(graph.node(product));
+  if (!chain.scales() && !takes_bias) return false;
+  if (chain.multiplies && AreShared(graph, graph.node(product))) return false;
   const auto bias = BiasOf(graph, graph.node(product), channels);
   if (!bias) return false;
 
   const auto& [factor, shift] = chain.affine;
   ValueId new_weights = graph.node(product).inputs[1];
-  if (std::ranges::any_of(factor, [](double f) { return f != 1.0; })) {
+  if (chain.scales()) {
     PT_ASSIGN(Tensor scaled, ScaledWeights(*weights, *map, factor));
     new_weights = builder.AddConstant("", std::move(scaled));
   }
@@ -184,14 +270,18 @@ Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId 
   }
   const ValueId new_bias = builder.AddConstant("", Tensor::Float32({static_cast<int64_t>(channels)}, shifted));
   producers.resize(builder.graph().values().size());
-  for (NodeId folded : chain.nodes) {
-    // Always possible: the product makes a value that only the chain reads.
-    BypassNode(builder, producers, folded, graph.node(folded).outputs[0], result);
+  for (const auto& [folded, instead] : chain.links) {
+    // Always possible: what is read instead is a value that only the chain reads.
+    BypassNode(builder, producers, folded, graph.node(folded).outputs[0], instead);
     MergeSources(builder, product, folded);
+  }
+  builder.node(product).inputs[1] = new_weights;
+  if (!takes_bias) {
+    if (std::ranges::any_of(shifted, [](float shift) { return shift != 0; })) AddBehind(builder, product, new_bias);
+    return true;
   }
   Node& node = builder.node(product);
   node.inputs.resize(3);
-  node.inputs[1] = new_weights;
   node.inputs[2] = new_bias;
   node.formal_inputs = 3;
   return true;

@@ -15,6 +15,7 @@ Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& 
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> TurnFlattenedImages(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RollLstmCells(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> SinkConcats(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldAffine(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldBorders(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> TurnTransposedConvolutions(const Graph& graph, const PassContext& context);

@@ -22,7 +22,11 @@ constexpr Pass kPasses[] = {
     {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
      WidenSmallFloats},
     {"roll-lstm-cells", "makes one LSTM of cells that are spelled out step by step", RollLstmCells},
-    {"fold-affine", "moves BatchNormalization and constants that are added into the product before them", FoldAffine},
+    // Before fold-affine, so that it finds each convolution's part of a normalisation behind it.
+    {"sink-concats", "computes elementwise operators and BatchNormalization before a Concat of convolutions",
+     SinkConcats},
+    {"fold-affine", "moves BatchNormalization, and constants that are added or multiplied, into the product before them",
+     FoldAffine},
     // Behind fold-affine, so that nothing but elementwise operators lies between, and before ConvTranspose is gone.
     {"fold-borders", "makes the padding of convolutions and poolings of what Pad adds before, or Slice cuts behind",
      FoldBorders},

@@ -5,7 +5,6 @@
 // is then seen under a's dims. LayerNormalization and Softmax over the last dim go the same way. Starts at products
 // only.
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "lib/transform/edit.h"
@@ -15,13 +14,6 @@
 
 namespace pt {
 namespace {
-
-constexpr auto kBinary = std::to_array<std::string_view>({"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"});
-
-template <size_t n>
-bool IsOneOf(const std::array<std::string_view, n>& operators, const Node& node) {
-  return node.domain.empty() && std::ranges::find(operators, node.op) != operators.end();
-}
 
 class Sinking {
  public:
@@ -43,7 +35,7 @@ class Sinking {
     if (IsReshaping(node)) return NoteView(node);
     if (node.outputs.size() != 1) return;
     if (IsUnaryElementwise(node)) return Move(id);
-    if (IsOneOf(kBinary, node) && node.inputs.size() == 2) return Move(id);
+    if (IsBinaryElementwise(node)) return Move(id);
     if (IsOp(node, "LayerNormalization") && IsOverLastDim(node)) return Move(id);
     if ((IsOp(node, "Softmax") || IsOp(node, "LogSoftmax")) && IsOverLastDim(node)) return Move(id);
   }

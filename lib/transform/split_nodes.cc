@@ -1,6 +1,5 @@
 // One operator becomes several with a part of its result each.
 #include <algorithm>
-#include <cstring>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/split_cuts.h"
@@ -15,28 +14,6 @@ using Dims = std::vector<int64_t>;
 Dims LengthsOf(const Cut& cut, uint32_t parts) {
   const bool whole_blocks = cut.count % cut.block == 0 && cut.count / cut.block >= parts;
   return EqualParts(cut.count, parts, whole_blocks ? cut.block : 1);
-}
-
-// What lies between two places on an axis.
-Tensor SliceOf(const Tensor& whole, size_t axis, int64_t from, int64_t length) {
-  Dims dims = whole.dims();
-  const int64_t along = dims[axis];
-  dims[axis] = length;
-  const int64_t element = BytesOf(whole.type());
-  int64_t outer = 1, inner = element;
-  for (size_t i = 0; i < axis; ++i) outer *= dims[i];
-  for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
-  const auto at = [&](int64_t line) { return static_cast<size_t>((line * along + from) * inner); };
-  const auto bytes = static_cast<size_t>(length * inner);
-  if (outer == 1) {  // in one piece: nothing is copied
-    auto owner = std::make_shared<const Tensor>(whole);
-    return Tensor::FromShared(whole.type(), std::move(dims), owner, owner->bytes().subspan(at(0), bytes)).value();
-  }
-  std::string copy(static_cast<size_t>(outer) * bytes, '\0');
-  for (int64_t line = 0; line < outer; ++line) {
-    std::memcpy(copy.data() + static_cast<size_t>(line) * bytes, whole.bytes().data() + at(line), bytes);
-  }
-  return Tensor::FromBytes(whole.type(), std::move(dims), std::move(copy)).value();
 }
 
 class Splitter {

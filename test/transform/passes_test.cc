@@ -23,6 +23,38 @@ output y
 )") == Ops{"Reshape"});
 }
 
+// torch's TorchScript exporter writes assignments to slices so.
+TEST_CASE("FoldConstants, WhatConstantsSelectIsConstant", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[4,3]
+const size int64[2] ints 2 3
+const axis int64[1] ints 1
+const rows float32[6] ints 5 1 5 7 1 5
+const wanted bool[6] ints 1 0 1 1 0 1
+const boxes float32[1,3,4] ints 0 0 1 1 0 0 1 1 4 4 5 5
+const scores float32[1,1,3] ints 3 2 1
+const most int64[1] ints 3
+const half float32[1] value 0.5
+ones = ConstantOfShape(size)
+n = NonZero(ones)
+t = Transpose(n) perm=[1,0]
+f = Cast(t) to=1
+c = Compress(rows, wanted) axis=0
+u = Unique(rows)
+b = NonMaxSuppression(boxes, scores, most, half)
+g = Cast(b) to=1
+s0 = ReduceSum(f) keepdims=0
+s1 = ReduceSum(c) keepdims=0
+s2 = ReduceSum(u) keepdims=0
+s3 = ReduceSum(g) keepdims=0
+a0 = Add(s0, s1)
+a1 = Add(s2, s3)
+a = Add(a0, a1)
+y = Add(x, a)
+output y
+)") == Ops{"Add"});
+}
+
 TEST_CASE("FoldConstants, KeepsWhatIsDrawnAtRandom", "[transform]") {
   auto simple = Simplify(Parsed("r = RandomNormal() shape=[2,2]\ny = Relu(r)\noutput y\n"), Context());
   REQUIRE(simple.ok());
@@ -245,6 +277,110 @@ TEST_CASE("FoldAffine, WeightsAreTheProductsInDoublePrecisionRoundedOnce", "[tra
                (std::isnan(got[i]) && std::isnan(expected))));
       for (size_t d = index.size(); d-- > 0 && ++index[d] == c.dims[d];) index[d] = 0;
     }
+  }
+}
+
+TEST_CASE("FoldAffine, FactorsOfMatMulGoIntoItsWeights", "[transform]") {
+  constexpr std::string_view kHead = R"(
+input x float32[2,5,8]
+const w float32[8,6] random 1
+const b float32[6] random 2
+const s float32[6] random 3
+const eight float32[] value 8
+const v float32[6] ones
+const rows int64[2] ints -1 6
+const back int64[3] ints 2 5 6
+p = MatMul(x, w)
+)";
+  const auto after = [&](std::string_view rest) { return OperatorsAfter(std::string(kHead) + std::string(rest)); };
+  CHECK(after("q = Add(p, b)\ny = Mul(q, s)\noutput y\n") == Ops{"MatMul", "Add"});
+  CHECK(after("q = Mul(p, s)\ny = Div(q, eight)\noutput y\n") == Ops{"MatMul"});
+  CHECK(after("y = Sub(p, b)\noutput y\n") == Ops{"MatMul", "Sub"});
+  // Linear and BatchNorm1d of tokens, as torch writes them.
+  CHECK(after("r = Reshape(p, rows)\nn = BatchNormalization(r, s, b, b, v)\nq = Reshape(n, back)\ny = Relu(q)\n"
+              "output y\n") == Ops{"MatMul", "Add", "Relu"});
+}
+
+TEST_CASE("FoldAffine, OtherFactorsOfMatMulStay", "[transform]") {
+  for (const char* rest : {
+           "const s float32[5,1] random 3\ny = Mul(p, s)\noutput y\n",          // of another dim
+           "const s float32[1,1,1,6] random 3\ny = Mul(p, s)\noutput y\n",      // one dim more
+           "const s float32[5] random 3\nconst v float32[5] ones\ny = BatchNormalization(p, s, s, s, v)\noutput y\n",
+           "const s float32[6] random 3\ny = Div(s, p)\noutput y\n",            // divides by the product
+           "const s float32[6] value 1e-20\ny = Mul(p, s)\noutput y\n",         // to weights next to zero
+           "const s float32[6] random 3\ny = Mul(p, s)\noutput y\noutput p\n",  // the product is read elsewhere
+           "const s float32[6] random 3\ny = Mul(p, s)\nz = MatMul(x, w)\na = Relu(z)\noutput y\noutput a\n"}) {
+    INFO(rest);
+    const Ops ops = OperatorsAfter("input x float32[2,5,8]\nconst w float32[8,6] random 1\np = MatMul(x, w)\n" +
+                                   std::string(rest));
+    CHECK(ops.size() >= 2);
+  }
+}
+
+TEST_CASE("FoldAffine, ConvTakesConstantFactors", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[1,3,6,6]
+const w float32[4,3,3,3] random 1
+const b float32[4] random 2
+const gamma float32[4,1,1] random 3
+const fifth float32[] value 0.2
+c = Conv(x, w, b)
+d = Mul(c, gamma)
+e = Mul(fifth, d)
+y = Relu(e)
+output y
+)") == Ops{"Conv", "Relu"});
+}
+
+TEST_CASE("SinkConcats, NormalisationAndActivationBecomePartOfEachConvolution", "[transform]") {
+  constexpr std::string_view kHead = R"(
+input x float32[2,6,8,8]
+const w0 float32[4,6,1,1] random 1
+const w1 float32[3,6,3,3] random 2
+const s float32[7] random 3
+const m float32[7] random 4
+const v float32[7] ones
+const slope float32[7,1,1] random 5
+const zero float32[] value 0
+const three float32[] value 3
+const six float32[] value 6
+a = Conv(x, w0)
+b = Conv(x, w1) pads=[1,1,1,1]
+c = Concat(a, b) axis=1
+)";
+  const auto after = [&](std::string_view rest) { return OperatorsAfter(std::string(kHead) + std::string(rest)); };
+  CHECK(after("y = BatchNormalization(c, s, m, m, v)\noutput y\n") == Ops{"Conv", "Conv", "Concat"});
+  CHECK(after("n = BatchNormalization(c, s, m, m, v)\ng = Sigmoid(n)\nt = Mul(n, g)\ny = MaxPool(t) kernel_shape=[2,2]\n"
+              "output y\n") ==
+        Ops{"Conv", "Conv", "Sigmoid", "Mul", "Sigmoid", "Mul", "Concat", "MaxPool"});
+  CHECK(after("y = PRelu(c, slope)\noutput y\n") == Ops{"Conv", "Conv", "PRelu", "PRelu", "Concat"});
+  // HardSwish as older exporters spell it.
+  CHECK(after("p = Add(c, three)\nq = Clip(p, zero, six)\nr = Mul(c, q)\ny = Div(r, six)\noutput y\n") ==
+        Ops{"Conv", "Conv", "Add", "Add", "Clip", "Clip", "Mul", "Mul", "Div", "Div", "Concat"});
+}
+
+TEST_CASE("SinkConcats, WhatCannotGoByPartStays", "[transform]") {
+  constexpr std::string_view kHead = R"(
+input x float32[2,6,8,8]
+input z float32[2,7,8,8]
+const w0 float32[4,6,1,1] random 1
+const w1 float32[3,6,1,1] random 2
+const column float32[8] random 3
+a = Conv(x, w0)
+b = Conv(x, w1)
+)";
+  for (const char* rest : {"c = Concat(a, b) axis=1\ny = Mul(c, column)\noutput y\n",
+                           "c = Concat(a, b) axis=1\ny = Add(c, z)\noutput y\n",
+                           "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput c\n",
+                           "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput b\n",
+                           "c = Concat(a, b, z) axis=1\ny = Relu(c)\noutput y\n",
+                           "c = Concat(a, b) axis=1\nd = Relu(c)\ne = Exp(c)\ny = MatMul(d, e)\noutput y\n",
+                           "c = Concat(a, a) axis=1\ny = Relu(c)\noutput y\noutput b\n",
+                           "d = Conv(x, w0) pads=[1,0,1,0]\nc = Concat(a, d) axis=2\ny = Relu(c)\noutput y\noutput b\n"}) {
+    INFO(rest);
+    const std::string text = std::string(kHead) + rest;
+    const Graph before = Parsed(text), after = Simplified(before);
+    CHECK(Operators(after) == Operators(before));
   }
 }
 
