@@ -6,6 +6,7 @@
 
 #include "lib/candidate/work_size.h"
 #include "partitiontuner/candidate/bytes_read.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt {
 namespace {
@@ -121,6 +122,17 @@ WorkSize NestedWork(const Node& node) {
   return most;
 }
 
+double AssumedBytes(const Value& value) { return AssumedElements(value.type) * BitsOf(value.type.type) / 8.0; }
+
+// Of a table that rows are looked up in, no more than comes out.
+double AssumedBytesRead(const Graph& graph, NodeId id, size_t input) {
+  const Node& node = graph.node(id);
+  if (IsSizedBeforeRun(graph, {&id, 1})) return BytesRead(graph, id, input);
+  const double whole = AssumedBytes(graph.value(node.inputs[input]));
+  if (!node.op.starts_with("Gather") || node.outputs.empty() || !node.outputs[0].valid()) return whole;
+  return std::min(whole, AssumedBytes(graph.value(node.outputs[0])));
+}
+
 }  // namespace
 
 WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes) {
@@ -136,11 +148,11 @@ WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes) {
       const NodeId producer = graph.value(node.inputs[i]).producer;
       if (producer.valid() && Contains(nodes, producer)) continue;
       double& bytes = read[node.inputs[i]];
-      bytes = std::max(bytes, BytesRead(graph, id, i));
+      bytes = std::max(bytes, AssumedBytesRead(graph, id, i));
     }
   }
   for (const auto& [value, bytes] : read) size.bytes += bytes;
-  for (ValueId id : GroupOutputs(graph, nodes)) size.bytes += BytesOfValue(graph.value(id));
+  for (ValueId id : GroupOutputs(graph, nodes)) size.bytes += AssumedBytes(graph.value(id));
   return size;
 }
 

@@ -20,13 +20,11 @@ struct Shapes {
 
   std::vector<int64_t> dims(std::span<const ValueId> ids, size_t i) const {
     if (i >= ids.size() || !ids[i].valid()) return {};
-    return graph.value(ids[i]).type.static_dims().value_or(std::vector<int64_t>());
+    return AssumedDims(graph.value(ids[i]).type);
   }
   double elements(std::span<const ValueId> ids, size_t i) const {
     if (i >= ids.size() || !ids[i].valid()) return 0;
-    const std::optional<std::vector<int64_t>> known = graph.value(ids[i]).type.static_dims();
-    const std::optional<int64_t> product = known ? CheckedProduct(*known) : std::nullopt;
-    return product ? static_cast<double>(*product) : 0.0;
+    return AssumedElements(graph.value(ids[i]).type);
   }
   double in(size_t i) const { return elements(node.inputs, i); }
   double out(size_t i = 0) const { return elements(node.outputs, i); }
@@ -154,6 +152,18 @@ constexpr std::array kRows = {Row{"AveragePool", Pool},
                               Row{"Unsqueeze", Nothing}};
 
 }  // namespace
+
+std::vector<int64_t> AssumedDims(const ValueType& type) {
+  std::vector<int64_t> dims;
+  for (const Dim& dim : type.dims) dims.push_back(dim.known() ? dim.value : kAssumedDim);
+  return dims;
+}
+
+double AssumedElements(const ValueType& type) {
+  if (!type.ranked) return 0;
+  const std::optional<int64_t> product = CheckedProduct(AssumedDims(type));
+  return product ? static_cast<double>(*product) : 0.0;
+}
 
 double FlopsOf(const Graph& graph, NodeId id) {
   const Shapes shapes{graph, graph.node(id)};

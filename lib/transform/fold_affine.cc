@@ -1,7 +1,8 @@
-// What changes each channel of a Conv, ConvTranspose, Gemm or MatMul by a factor and a shift is a change of its constant
-// weights: BatchNormalization, y = s·(W∗x + b − mean) + bias with s = scale / sqrt(variance + epsilon), and constants
-// that are added or multiplied. A chain of these is folded at once, computed in double precision and rounded once.
-// Reshapes that keep the channels last may lie between: exporters flatten what BatchNormalization is to see as rows.
+// What changes each channel of a Conv, ConvTranspose, Gemm or MatMul by a factor and a shift is a change of its
+// constant weights: BatchNormalization, y = s·(W∗x + b − mean) + bias with s = scale / sqrt(variance + epsilon), and
+// constants that are added or multiplied. A chain of these is folded at once, computed in double precision and rounded
+// once. Reshapes that keep the channels last may lie between: exporters flatten what BatchNormalization is to see as
+// rows.
 #include <algorithm>
 #include <cmath>
 
@@ -190,8 +191,8 @@ struct Chain {
     ValueId instead;  // of its result: the product's, or its last Reshape
   };
   Affine affine;
-  std::vector<Link> links;   // in the order they are computed
-  bool multiplies = false;   // by constants of Mul or Div
+  std::vector<Link> links;  // in the order they are computed
+  bool multiplies = false;  // by constants of Mul or Div
 
   bool scales() const {
     return std::ranges::any_of(affine.factor, [](double f) { return f != 1.0; });

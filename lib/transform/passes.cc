@@ -25,8 +25,8 @@ constexpr Pass kPasses[] = {
     // Before fold-affine, so that it finds each convolution's part of a normalisation behind it.
     {"sink-concats", "computes elementwise operators and BatchNormalization before a Concat of convolutions",
      SinkConcats},
-    {"fold-affine", "moves BatchNormalization, and constants that are added or multiplied, into the product before them",
-     FoldAffine},
+    {"fold-affine",
+     "moves BatchNormalization, and constants that are added or multiplied, into the product before them", FoldAffine},
     // Behind fold-affine, so that nothing but elementwise operators lies between, and before ConvTranspose is gone.
     {"fold-borders", "makes the padding of convolutions and poolings of what Pad adds before, or Slice cuts behind",
      FoldBorders},

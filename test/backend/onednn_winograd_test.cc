@@ -195,7 +195,8 @@ TEST_CASE("Winograd, WhatIsNotFiniteIsNeverMadeFinite", "[backend]") {
 
 TEST_CASE("Winograd, EveryInstructionSetTransformsAlike", "[backend]") {
   onednn::WinogradSizes sizes{4, 1, 32, 16, 7, 9, 7, 9, 1, 1};
-  const onednn::ChannelPlanes in{.block = 32, .row = 9 * 32, .column = 32}, out{.block = 16, .row = 9 * 16, .column = 16};
+  const onednn::ChannelPlanes in{.block = 32, .row = 9 * 32, .column = 32},
+      out{.block = 16, .row = 9 * 16, .column = 16};
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   Floats x(32 * 63);

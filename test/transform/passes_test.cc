@@ -302,17 +302,17 @@ p = MatMul(x, w)
 }
 
 TEST_CASE("FoldAffine, OtherFactorsOfMatMulStay", "[transform]") {
-  for (const char* rest : {
-           "const s float32[5,1] random 3\ny = Mul(p, s)\noutput y\n",          // of another dim
-           "const s float32[1,1,1,6] random 3\ny = Mul(p, s)\noutput y\n",      // one dim more
-           "const s float32[5] random 3\nconst v float32[5] ones\ny = BatchNormalization(p, s, s, s, v)\noutput y\n",
-           "const s float32[6] random 3\ny = Div(s, p)\noutput y\n",            // divides by the product
-           "const s float32[6] value 1e-20\ny = Mul(p, s)\noutput y\n",         // to weights next to zero
-           "const s float32[6] random 3\ny = Mul(p, s)\noutput y\noutput p\n",  // the product is read elsewhere
-           "const s float32[6] random 3\ny = Mul(p, s)\nz = MatMul(x, w)\na = Relu(z)\noutput y\noutput a\n"}) {
+  for (const char* rest :
+       {"const s float32[5,1] random 3\ny = Mul(p, s)\noutput y\n",      // of another dim
+        "const s float32[1,1,1,6] random 3\ny = Mul(p, s)\noutput y\n",  // one dim more
+        "const s float32[5] random 3\nconst v float32[5] ones\ny = BatchNormalization(p, s, s, s, v)\noutput y\n",
+        "const s float32[6] random 3\ny = Div(s, p)\noutput y\n",            // divides by the product
+        "const s float32[6] value 1e-20\ny = Mul(p, s)\noutput y\n",         // to weights next to zero
+        "const s float32[6] random 3\ny = Mul(p, s)\noutput y\noutput p\n",  // the product is read elsewhere
+        "const s float32[6] random 3\ny = Mul(p, s)\nz = MatMul(x, w)\na = Relu(z)\noutput y\noutput a\n"}) {
     INFO(rest);
-    const Ops ops = OperatorsAfter("input x float32[2,5,8]\nconst w float32[8,6] random 1\np = MatMul(x, w)\n" +
-                                   std::string(rest));
+    const Ops ops =
+        OperatorsAfter("input x float32[2,5,8]\nconst w float32[8,6] random 1\np = MatMul(x, w)\n" + std::string(rest));
     CHECK(ops.size() >= 2);
   }
 }
@@ -350,9 +350,9 @@ c = Concat(a, b) axis=1
 )";
   const auto after = [&](std::string_view rest) { return OperatorsAfter(std::string(kHead) + std::string(rest)); };
   CHECK(after("y = BatchNormalization(c, s, m, m, v)\noutput y\n") == Ops{"Conv", "Conv", "Concat"});
-  CHECK(after("n = BatchNormalization(c, s, m, m, v)\ng = Sigmoid(n)\nt = Mul(n, g)\ny = MaxPool(t) kernel_shape=[2,2]\n"
-              "output y\n") ==
-        Ops{"Conv", "Conv", "Sigmoid", "Mul", "Sigmoid", "Mul", "Concat", "MaxPool"});
+  CHECK(
+      after("n = BatchNormalization(c, s, m, m, v)\ng = Sigmoid(n)\nt = Mul(n, g)\ny = MaxPool(t) kernel_shape=[2,2]\n"
+            "output y\n") == Ops{"Conv", "Conv", "Sigmoid", "Mul", "Sigmoid", "Mul", "Concat", "MaxPool"});
   CHECK(after("y = PRelu(c, slope)\noutput y\n") == Ops{"Conv", "Conv", "PRelu", "PRelu", "Concat"});
   // HardSwish as older exporters spell it.
   CHECK(after("p = Add(c, three)\nq = Clip(p, zero, six)\nr = Mul(c, q)\ny = Div(r, six)\noutput y\n") ==
@@ -369,14 +369,14 @@ const column float32[8] random 3
 a = Conv(x, w0)
 b = Conv(x, w1)
 )";
-  for (const char* rest : {"c = Concat(a, b) axis=1\ny = Mul(c, column)\noutput y\n",
-                           "c = Concat(a, b) axis=1\ny = Add(c, z)\noutput y\n",
-                           "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput c\n",
-                           "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput b\n",
-                           "c = Concat(a, b, z) axis=1\ny = Relu(c)\noutput y\n",
-                           "c = Concat(a, b) axis=1\nd = Relu(c)\ne = Exp(c)\ny = MatMul(d, e)\noutput y\n",
-                           "c = Concat(a, a) axis=1\ny = Relu(c)\noutput y\noutput b\n",
-                           "d = Conv(x, w0) pads=[1,0,1,0]\nc = Concat(a, d) axis=2\ny = Relu(c)\noutput y\noutput b\n"}) {
+  for (const char* rest :
+       {"c = Concat(a, b) axis=1\ny = Mul(c, column)\noutput y\n", "c = Concat(a, b) axis=1\ny = Add(c, z)\noutput y\n",
+        "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput c\n",
+        "c = Concat(a, b) axis=1\ny = Relu(c)\noutput y\noutput b\n",
+        "c = Concat(a, b, z) axis=1\ny = Relu(c)\noutput y\n",
+        "c = Concat(a, b) axis=1\nd = Relu(c)\ne = Exp(c)\ny = MatMul(d, e)\noutput y\n",
+        "c = Concat(a, a) axis=1\ny = Relu(c)\noutput y\noutput b\n",
+        "d = Conv(x, w0) pads=[1,0,1,0]\nc = Concat(a, d) axis=2\ny = Relu(c)\noutput y\noutput b\n"}) {
     INFO(rest);
     const std::string text = std::string(kHead) + rest;
     const Graph before = Parsed(text), after = Simplified(before);

@@ -97,7 +97,8 @@ std::optional<WinogradOperation> EltwiseOperation(const Pointwise& op) {
   }
 }
 
-// Of dims that line up with those of an image of that rank from the right: one number for each channel and nothing else.
+// Of dims that line up with those of an image of that rank from the right: one number for each channel and nothing
+// else.
 bool IsChannelVector(const std::vector<int64_t>& dims, size_t rank, int64_t channels) {
   if (dims.size() + 1 < rank || dims.size() > rank) return false;
   const size_t channel = dims.size() + 1 - rank;
@@ -221,8 +222,10 @@ Result<WinogradDescriptor> DescribeWinograd(const Request& request, int64_t tile
   const Node& node = ConvolutionOf(graph, request.group);
   const auto sizes = SizesOf(graph, node, tile);
   const auto source = InputIndex(request, node.inputs[0]);
-  if (!sizes || !source) return Unsupported("not a 3x3 convolution of stride 1 with constant weights, nor one of three dims");
-  const auto weights = CheckedProduct(std::array{sizes->products(), sizes->window_planes, sizes->in_channels, sizes->out_channels, kFloat});
+  if (!sizes || !source)
+    return Unsupported("not a 3x3 convolution of stride 1 with constant weights, nor one of three dims");
+  const auto weights = CheckedProduct(
+      std::array{sizes->products(), sizes->window_planes, sizes->in_channels, sizes->out_channels, kFloat});
   const auto scratch = CheckedProduct(
       std::array{sizes->products(), sizes->tiles() + 1, sizes->row() + sizes->out_channels + kGap, kFloat});
   if (!weights || !scratch || sizes->tiles() == 0) return Unsupported("its sizes are out of range");

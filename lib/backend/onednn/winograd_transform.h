@@ -15,7 +15,8 @@ namespace pt::onednn {
 // Channels come in whole vectors of that many, in every layout.
 inline constexpr int64_t kWinogradChannels = 16;
 
-// Where the elements of an NCHW or NCDHW tensor lie; strides in elements. Channel c is at c / block * block_stride + c % block.
+// Where the elements of an NCHW or NCDHW tensor lie; strides in elements. Channel c is at c / block * block_stride + c
+// % block.
 struct ChannelPlanes {
   int64_t image = 0, block = 1, block_stride = 0, plane = 0, row = 0, column = 0;
 };

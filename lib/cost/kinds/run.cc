@@ -8,27 +8,23 @@
 namespace pt {
 namespace {
 
-// A step whose sizes are not known until run time cannot be measured. The same for all, but that plain loops come last
-// and few steps are better than many.
+// A step whose sizes are not known until run time, or that runs a graph, cannot be measured. What it does is counted by
+// sizes that are assumed where they are not known, and by rates of a core as they usually are: a large one gets a wide
+// unit, plain loops come last, and few steps are better than many.
 constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
 constexpr int64_t kPlainFactor = 2;
-// Nested graphs are not measured either, but what is sized in them can be counted: by rates of a core as they usually
-// are, so that a large one gets a wide unit.
-constexpr double kNestedFlopsPerNs = 20, kNestedBytesPerNs = 5, kNestedGainOfCore = 0.9;
+constexpr double kUsualFlopsPerNs = 20, kUsualBytesPerNs = 5, kUsualGainOfCore = 0.9;
+constexpr double kUsualStartOfCoreNs = 3'000;  // of each beside the first: a small step is left to one
 
 Estimate UnsizedStep(const CostScope& scope, const Candidate& candidate) {
   const Graph& graph = scope.graph;
   const bool nests = std::ranges::any_of(candidate.nodes, [&](NodeId id) { return !graph.node(id).subgraphs.empty(); });
-  if (!nests) {
-    Estimate estimate = kUnsizedStep;
-    if (candidate.library == "reference") estimate.ns *= kPlainFactor;
-    return estimate;
-  }
   const WorkSize work = WorkSizeOf(graph, candidate.nodes);
-  const double one_core = work.flops / kNestedFlopsPerNs + work.bytes / kNestedBytesPerNs;
-  const uint32_t cores = std::max<uint32_t>(scope.platform.unit_class(candidate.unit_class).cores, 1);
+  const double one_core = work.flops / kUsualFlopsPerNs + work.bytes / kUsualBytesPerNs;
+  const uint32_t others = std::max<uint32_t>(scope.platform.unit_class(candidate.unit_class).cores, 1) - 1;
   Estimate estimate = kUnsizedStep;
-  estimate.ns += RoundNs(std::min(one_core, 1e15) / (1 + kNestedGainOfCore * (cores - 1)));
+  estimate.ns += RoundNs(std::min(one_core, 1e15) / (1 + kUsualGainOfCore * others) + kUsualStartOfCoreNs * others);
+  if (!nests && candidate.library == "reference") estimate.ns *= kPlainFactor;
   return estimate;
 }
 
