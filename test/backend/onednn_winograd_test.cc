@@ -84,6 +84,47 @@ TEST_CASE("Winograd, WindowsOfThreeDimsOfEverySizeEqualTheReference", "[backend]
   }
 }
 
+// A window is 3 along some dims, and anything along others; `count` of each kind that is offered.
+TEST_CASE("Winograd, DilatedWindowsAndLinesOfEverySizeEqualTheReference", "[backend]") {
+  const uint32_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const std::vector<std::vector<int64_t>> windows = {{3},       {3, 3},    {3, 1},    {1, 3},    {3, 1, 1},
+                                                     {1, 3, 1}, {1, 1, 3}, {3, 3, 1}, {3, 1, 3}, {2, 3, 3}};
+  int offered = 0;
+  for (int round = 0; round < 60; ++round) {
+    const std::vector<int64_t>& window = windows[static_cast<size_t>(round) % windows.size()];
+    const int64_t in = 16 * draw(1, 2), out = 16 * draw(1, 2);
+    std::vector<int64_t> x{draw(1, 2), in}, w{out, in}, begin, end, strides, dilations;
+    for (const int64_t k : window) {
+      dilations.push_back(k == 3 ? draw(1, 3) : 1);
+      strides.push_back(k == 1 && window.size() < 3 ? draw(1, 2) : 1);
+      begin.push_back(draw(0, 2));
+      end.push_back(draw(0, 2));
+      const int64_t reach = (k - 1) * dilations.back() + 1;
+      x.push_back(std::max<int64_t>(draw(1, window.size() == 3 ? 8 : 19), reach - begin.back() - end.back()));
+      w.push_back(k);
+    }
+    std::vector<int64_t> pads = begin;
+    pads.insert(pads.end(), end.begin(), end.end());
+    const std::string text = "input x float32" + Text(x) + "\nconst w float32" + Text(w) +
+                             " random 3\nconst b float32" + Text({out}) +
+                             " random 4\ny = Conv(x, w, b) pads=" + Text(pads) + " strides=" + Text(strides) +
+                             " dilations=" + Text(dilations) + "\nz = Relu(y)\noutput z\n";
+    INFO(text);
+    Lab lab(GraphOf(text), seed);
+    const auto checked = CheckWinograd(lab);
+    const bool dilated = std::ranges::any_of(dilations, [](int64_t d) { return d > 1; });
+    // Tiles of dilated windows are not offered where most of them would be padding.
+    if (!dilated) CHECK(checked.at("Conv+Relu") == 8);
+    offered += checked.contains("Conv+Relu") ? 1 : 0;
+  }
+  CHECK(offered > 30);
+}
+
 TEST_CASE("Winograd, WindowsOfThreeDimsHaveBiasActivationAndResidual", "[backend]") {
   Lab lab(GraphOf(R"(
 input x float32[1,32,3,9,11]
@@ -154,7 +195,9 @@ TEST_CASE("Winograd, IsOfferedForNothingElse", "[backend]") {
   for (const char* convolution :
        {"const w float32[32,16,5,5] random 1\ny = Conv(x, w)\n",
         "const w float32[32,16,3,3] random 1\ny = Conv(x, w) strides=[2,1]\n",
-        "const w float32[32,16,3,3] random 1\ny = Conv(x, w) dilations=[1,2]\n",
+        "const w float32[32,16,3,3] random 1\ny = Conv(x, w) dilations=[1,7] pads=[0,7,0,7]\n",
+        "const w float32[32,16,3,2] random 1\ny = Conv(x, w)\n",
+        "const w float32[32,16,3,1] random 1\ny = Conv(x, w) strides=[2,1]\n",
         "const w float32[32,8,3,3] random 1\ny = Conv(x, w) group=2\n",
         "const w float32[20,16,3,3] random 1\ny = Conv(x, w)\n", "input w float32[32,16,3,3]\ny = Conv(x, w)\n",
         "const w float32[16,32,3,3] random 1\ny = ConvTranspose(x, w)\n"}) {
@@ -162,9 +205,10 @@ TEST_CASE("Winograd, IsOfferedForNothingElse", "[backend]") {
     Lab lab(GraphOf("input x float32[1,16,8,8]\n" + std::string(convolution) + "output y\n"));
     CHECK(CheckWinograd(lab).empty());
   }
-  for (const char* convolution : {"const w float32[32,16,3,3,1] random 1\ny = Conv(x, w)\n",
-                                  "const w float32[32,16,3,3,3] random 1\ny = Conv(x, w) strides=[1,1,2]\n",
-                                  "const w float32[32,16,1,3,3] random 1\ny = Conv(x, w) dilations=[1,2,1]\n"}) {
+  for (const char* convolution : {"const w float32[32,16,3,3,2] random 1\ny = Conv(x, w)\n",
+                                  "const w float32[32,16,3,2,1] random 1\ny = Conv(x, w)\n",
+                                  "const w float32[32,16,3,2,3] random 1\ny = Conv(x, w)\n",
+                                  "const w float32[32,16,3,1,1] random 1\ny = Conv(x, w) strides=[1,2,2]\n"}) {
     INFO(convolution);
     Lab lab(GraphOf("input x float32[1,16,4,8,8]\n" + std::string(convolution) + "output y\n"));
     CHECK(CheckWinograd(lab).empty());
@@ -194,7 +238,9 @@ TEST_CASE("Winograd, WhatIsNotFiniteIsNeverMadeFinite", "[backend]") {
 }
 
 TEST_CASE("Winograd, EveryInstructionSetTransformsAlike", "[backend]") {
-  onednn::WinogradSizes sizes{4, 1, 32, 16, 7, 9, 7, 9, 1, 1};
+  onednn::WinogradSizes sizes{.batch = 1, .in_channels = 32, .out_channels = 16};
+  sizes.rows = {7, 7, 3, 1, 1, 1};
+  sizes.columns = {9, 9, 3, 1, 1, 1};
   const onednn::ChannelPlanes in{.block = 32, .row = 9 * 32, .column = 32},
       out{.block = 16, .row = 9 * 16, .column = 16};
   std::mt19937 random(3);
@@ -234,26 +280,26 @@ TEST_CASE("Winograd, WeightsAreTransformedAsTheFormulaSays", "[backend]") {
     const auto& g = tile == 2 ? rows2 : rows4;
     for (const int64_t in : {1, 3, 16}) {
       for (const int64_t out : {1, 15, 16, 17, 48}) {
-        onednn::WinogradSizes sizes{tile, 1, in, out, 7, 9, 7, 9, 1, 1};
+        onednn::WinogradSizes sizes{.tile = tile, .batch = 1, .in_channels = in, .out_channels = out};
         const int64_t planes = in == 3 ? 2 : 1;
-        sizes.window_planes = planes;
+        sizes.planes.window = planes;
         const auto at = [](int64_t i) { return static_cast<size_t>(i); };
         Floats weights(at(out * in * planes * 9));
         for (float& weight : weights) weight = normal(random);
         for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
           hwy::SetSupportedTargetsForTest(target);
-          Floats got(at(sizes.products() * sizes.row() * out), NAN);
+          Floats got(at(sizes.products() * sizes.inner() * out), NAN);
           onednn::TransformWeights(sizes, weights, got.data());
           for (int64_t p = 0; p < sizes.products(); ++p) {
             const int64_t i = p / sizes.patch(), j = p % sizes.patch();
-            for (int64_t c = 0; c < sizes.row(); ++c) {
+            for (int64_t c = 0; c < sizes.inner(); ++c) {
               for (int64_t o = 0; o < out; ++o) {
                 const int64_t window = ((o * in + c % in) * planes + c / in) * 9;
                 double sum = 0;
                 for (int64_t k = 0; k < 9; ++k) {
                   sum += g[i][k / 3] * static_cast<double>(weights[at(window + k)]) * g[j][k % 3];
                 }
-                const double error = std::abs(static_cast<double>(got[at((p * sizes.row() + c) * out + o)]) - sum);
+                const double error = std::abs(static_cast<double>(got[at((p * sizes.inner() + c) * out + o)]) - sum);
                 REQUIRE(error <= std::abs(sum) * 1e-7 + 1e-12);
               }
             }

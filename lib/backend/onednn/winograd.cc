@@ -21,47 +21,96 @@ constexpr int64_t kGap = 16;  // elements between products, so that they do not 
 
 const Node& ConvolutionOf(const Graph& graph, const FusionGroup& group) { return graph.node(group.anchor); }
 
-std::optional<WinogradSizes> SizesOf(const Graph& graph, const Node& node, int64_t tile) {
+// Which of the window's dims are a tile's columns and rows, and which are planes; at most three.
+struct Roles {
+  size_t columns = 0;
+  std::optional<size_t> rows, planes;
+};
+
+// Two dims along which the window is 3 and moves by one; else one, where it is 1 along all others.
+std::optional<Roles> RolesOf(const WindowParameters& window) {
+  std::vector<size_t> filtered, others;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    (window.kernel[i] == 3 && window.strides[i] == 1 ? filtered : others).push_back(i);
+  }
+  if (filtered.empty() || window.kernel.size() > 3) return std::nullopt;
+  Roles roles{filtered.back(), {}, {}};
+  if (filtered.size() == 3) others = {filtered[0]};
+  if (filtered.size() > 1) {
+    roles.rows = filtered[filtered.size() - 2];
+    if (others.empty()) return roles;
+    roles.planes = others[0];
+    // Weights of a plane lie side by side.
+    return window.kernel[others[0]] == 1 || others[0] < *roles.rows ? std::optional(roles) : std::nullopt;
+  }
+  if (std::ranges::any_of(others, [&](size_t i) { return window.kernel[i] != 1; })) return std::nullopt;
+  if (others.size() > 1 && window.strides[others[1]] != 1) std::swap(others[0], others[1]);
+  if (!others.empty()) roles.planes = others[0];
+  if (others.size() < 2) return roles;
+  roles.rows = others[1];
+  return window.strides[others[1]] == 1 ? std::optional(roles) : std::nullopt;
+}
+
+struct WinogradShape {
+  WinogradSizes sizes;
+  Roles roles;
+};
+
+// Phases of a dilated window shorter than a tile.
+bool IsMostlyPadding(const WinogradSizes& sizes) {
+  constexpr double kMostComputed = 4;  // results for each that is there
+  if (sizes.rows.dilation == 1 && sizes.columns.dilation == 1) return false;
+  const auto along = [](const WinogradAxis& axis, double tiles, int64_t tile) {
+    return tiles * static_cast<double>(tile) / static_cast<double>(std::max<int64_t>(axis.out, 1));
+  };
+  const double high = static_cast<double>(sizes.rows.dilation) *
+                      static_cast<double>(WinogradSizes::TilesOfPhase(sizes.rows, sizes.tile_rows()));
+  const double wide = static_cast<double>(sizes.columns.dilation) *
+                      static_cast<double>(WinogradSizes::TilesOfPhase(sizes.columns, sizes.tile));
+  return along(sizes.rows, high, sizes.tile_rows()) * along(sizes.columns, wide, sizes.tile) > kMostComputed;
+}
+
+std::optional<WinogradShape> ShapeOf(const Graph& graph, const Node& node, int64_t tile) {
   const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
-  const size_t rank = x.size(), rows = rank - 2;  // where height is; width is last
-  if ((rank != 4 && rank != 5) || w.size() != rank || y.size() != rank) return std::nullopt;
-  if (w[rows] != 3 || w[rows + 1] != 3) return std::nullopt;
+  const size_t rank = x.size();
+  if (rank < 3 || w.size() != rank || y.size() != rank) return std::nullopt;
   if (ReadConvolutionGroups(node) != 1 || !graph.value(node.inputs[1]).is_constant()) return std::nullopt;
   if (w[1] % kWinogradChannels != 0 || w[0] % kWinogradChannels != 0) return std::nullopt;
   const auto window = WindowOf(node, std::span(w).subspan(2), std::span(x).subspan(2), std::span(y).subspan(2));
-  if (!window) return std::nullopt;
-  for (const Dims* steps : {&window->strides, &window->dilations}) {
-    if ((*steps)[rows - 2] != 1 || (*steps)[rows - 1] != 1) return std::nullopt;
-  }
+  const auto roles = window ? RolesOf(*window) : std::nullopt;
+  if (!roles) return std::nullopt;
+  const auto axis = [&](std::optional<size_t> i) {
+    if (!i) return WinogradAxis();
+    const int64_t kernel = window->kernel[*i];
+    return WinogradAxis{x[2 + *i],
+                        y[2 + *i],
+                        kernel,
+                        window->strides[*i],
+                        kernel == 1 ? 1 : window->dilations[*i],
+                        window->pads_begin[*i]};
+  };
   WinogradSizes sizes{.tile = tile,
                       .batch = x[0],
                       .in_channels = x[1],
                       .out_channels = y[1],
-                      .in_height = x[rows],
-                      .in_width = x[rows + 1],
-                      .out_height = y[rows],
-                      .out_width = y[rows + 1],
-                      .pad_top = window->pads_begin[rows - 2],
-                      .pad_left = window->pads_begin[rows - 1]};
-  if (rank == 5) {
-    sizes.in_planes = x[2];
-    sizes.out_planes = y[2];
-    sizes.window_planes = w[2];
-    sizes.plane_stride = window->strides[0];
-    sizes.plane_dilation = window->dilations[0];
-    sizes.pad_front = window->pads_begin[0];
-  }
-  return sizes;
+                      .rows = axis(roles->rows),
+                      .columns = axis(roles->columns),
+                      .planes = axis(roles->planes)};
+  sizes.line = sizes.rows.window == 1;
+  if (IsMostlyPadding(sizes)) return std::nullopt;
+  return WinogradShape{sizes, *roles};
 }
 
 // Blocks of channels or channels-last.
-Result<ChannelPlanes> PlanesOf(const TensorLayout& tensor) {
+Result<ChannelPlanes> PlanesOf(const TensorLayout& tensor, const Roles& roles) {
   const Layout& layout = tensor.layout;
   const size_t rank = tensor.dims.size();
-  if (tensor.type != DataType::kFloat32 || (rank != 4 && rank != 5)) return Unsupported("it is not a float32 image");
-  const std::vector<int64_t>& strides = tensor.strides;
-  ChannelPlanes planes{.image = strides[0], .row = strides[rank - 2], .column = strides[rank - 1]};
-  if (rank == 5) planes.plane = strides[2];
+  if (tensor.type != DataType::kFloat32 || rank < 3) return Unsupported("it is not a float32 image");
+  const auto stride = [&](std::optional<size_t> i) { return i ? tensor.strides[2 + *i] : 0; };
+  ChannelPlanes planes{.image = tensor.strides[0],
+                       .plane = stride(roles.planes),
+                       .row = stride(roles.rows),
+                       .column = stride(roles.columns)};
   if (layout == ChannelsLast(rank)) {
     planes.block = tensor.dims[1];
     return planes;
@@ -69,7 +118,7 @@ Result<ChannelPlanes> PlanesOf(const TensorLayout& tensor) {
   if (layout.blocks.size() == 1 && layout == ChannelBlocked(rank, layout.blocks[0].size) &&
       layout.blocks[0].size % WinogradLanes() == 0) {
     planes.block = layout.blocks[0].size;
-    planes.block_stride = strides[1];
+    planes.block_stride = tensor.strides[1];
     return planes;
   }
   return Unsupported("its channels do not lie side by side");
@@ -108,8 +157,9 @@ bool IsChannelVector(const std::vector<int64_t>& dims, size_t rank, int64_t chan
   return true;
 }
 
-Result<WinogradOperation> BinaryOperation(const Request& request, const Pointwise& op, int64_t channels,
+Result<WinogradOperation> BinaryOperation(const Request& request, const Pointwise& op, const Roles& roles,
                                           WinogradDescriptor& descriptor) {
+  const int64_t channels = descriptor.sizes.out_channels;
   const bool add = op.algorithm == dnnl::algorithm::binary_add;
   if (!add && op.algorithm != dnnl::algorithm::binary_mul) return Unsupported("no such operation on the results");
   if (const auto& constant = op.operand.constant) {
@@ -128,14 +178,14 @@ Result<WinogradOperation> BinaryOperation(const Request& request, const Pointwis
     return Unsupported("an operand is not of full size");
   }
   WinogradOperation operation = Number(add ? Kind::kAddTensor : Kind::kMulTensor, 0, 0);
-  PT_ASSIGN(operation.step.planes, PlanesOf(request.in[*index]));
+  PT_ASSIGN(operation.step.planes, PlanesOf(request.in[*index], roles));
   operation.tensor_input = index;
   // Each element is read just before the result is written in its place.
   if (request.in[*index] == request.out && *index != descriptor.source) descriptor.in_place.push_back(*index);
   return operation;
 }
 
-Status AddOperations(const Request& request, WinogradDescriptor& descriptor) {
+Status AddOperations(const Request& request, const Roles& roles, WinogradDescriptor& descriptor) {
   const Graph& graph = request.graph;
   const Node& node = ConvolutionOf(graph, request.group);
   if (node.inputs.size() > 2 && node.inputs[2].valid()) {
@@ -147,7 +197,7 @@ Status AddOperations(const Request& request, WinogradDescriptor& descriptor) {
   }
   for (const Pointwise& op : request.group.ops) {
     if (op.kind == Pointwise::Kind::kBinary) {
-      PT_ASSIGN(WinogradOperation operation, BinaryOperation(request, op, descriptor.sizes.out_channels, descriptor));
+      PT_ASSIGN(WinogradOperation operation, BinaryOperation(request, op, roles, descriptor));
       descriptor.operations.push_back(std::move(operation));
       continue;
     }
@@ -164,8 +214,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 void Divide(WinogradDescriptor& descriptor, uint32_t width) {
   const WinogradSizes& sizes = descriptor.sizes;
   const int64_t products = sizes.products(), tiles = sizes.tiles();
-  const int64_t weight_bytes = products * sizes.row() * sizes.out_channels * kFloat;
-  const int64_t tile_bytes = products * (sizes.row() + sizes.out_channels) * kFloat;
+  const int64_t weight_bytes = products * sizes.inner() * sizes.out_channels * kFloat;
+  const int64_t tile_bytes = products * (sizes.inner() + sizes.out_channels) * kFloat;
   const bool cached = weight_bytes <= kCachedBytes;
   const int64_t most = std::max<int64_t>(1, (cached ? kCachedBytes : kStreamedBytes) / tile_bytes);
   if (width > 1 && !cached) {
@@ -178,13 +228,13 @@ void Divide(WinogradDescriptor& descriptor, uint32_t width) {
   descriptor.piece = CeilDiv(share, CeilDiv(share, most));
   descriptor.pieces = CeilDiv(tiles, descriptor.piece);
   descriptor.tail = tiles - (descriptor.pieces - 1) * descriptor.piece;
-  descriptor.in_stride = descriptor.piece * sizes.row() + kGap;
+  descriptor.in_stride = descriptor.piece * sizes.inner() + kGap;
   descriptor.out_stride = descriptor.piece * sizes.out_channels + kGap;
 }
 
 Status DescribeProducts(const dnnl::engine& engine, WinogradDescriptor& descriptor) {
   const WinogradSizes& sizes = descriptor.sizes;
-  const int64_t count = descriptor.products_per_part(), in = sizes.row(), out = sizes.out_channels;
+  const int64_t count = descriptor.products_per_part(), in = sizes.inner(), out = sizes.out_channels;
   constexpr auto kF32 = dnnl::memory::data_type::f32;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -214,29 +264,29 @@ std::optional<int64_t> WinogradTile(Way way) {
 
 bool IsWinogradShape(const Graph& graph, const FusionGroup& group) {
   return group.anchor.valid() && ConvolutionOf(graph, group).op == "Conv" &&
-         SizesOf(graph, ConvolutionOf(graph, group), 4).has_value();
+         ShapeOf(graph, ConvolutionOf(graph, group), 4).has_value();
 }
 
 Result<WinogradDescriptor> DescribeWinograd(const Request& request, int64_t tile, uint32_t width) {
   const Graph& graph = request.graph;
   const Node& node = ConvolutionOf(graph, request.group);
-  const auto sizes = SizesOf(graph, node, tile);
+  const auto shape = ShapeOf(graph, node, tile);
   const auto source = InputIndex(request, node.inputs[0]);
-  if (!sizes || !source)
-    return Unsupported("not a 3x3 convolution of stride 1 with constant weights, nor one of three dims");
+  if (!shape || !source) return Unsupported("its window is not 3 and moves by one, or its weights are not constant");
+  const WinogradSizes* const sizes = &shape->sizes;
   const auto weights = CheckedProduct(
-      std::array{sizes->products(), sizes->window_planes, sizes->in_channels, sizes->out_channels, kFloat});
+      std::array{sizes->products(), sizes->planes.window, sizes->in_channels, sizes->out_channels, kFloat});
   const auto scratch = CheckedProduct(
-      std::array{sizes->products(), sizes->tiles() + 1, sizes->row() + sizes->out_channels + kGap, kFloat});
+      std::array{sizes->products(), sizes->tiles() + 1, sizes->inner() + sizes->out_channels + kGap, kFloat});
   if (!weights || !scratch || sizes->tiles() == 0) return Unsupported("its sizes are out of range");
   try {
     WinogradDescriptor descriptor;
     descriptor.sizes = *sizes;
     descriptor.source = *source;
     descriptor.weights = *graph.value(node.inputs[1]).constant;
-    PT_ASSIGN(descriptor.in, PlanesOf(request.in[*source]));
-    PT_ASSIGN(descriptor.out, PlanesOf(request.out));
-    PT_CHECK_OK(AddOperations(request, descriptor));
+    PT_ASSIGN(descriptor.in, PlanesOf(request.in[*source], shape->roles));
+    PT_ASSIGN(descriptor.out, PlanesOf(request.out, shape->roles));
+    PT_CHECK_OK(AddOperations(request, shape->roles, descriptor));
     Divide(descriptor, width);
     PT_CHECK_OK(DescribeProducts(request.engine, descriptor));
     return descriptor;

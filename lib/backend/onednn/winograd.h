@@ -1,4 +1,4 @@
-// 3x3 convolutions of stride 1, and those of three dims whose last two are such, by Winograd's minimal filtering:
+// Convolutions whose window is 3 and moves by one along one or two dims, by Winograd's minimal filtering:
 // transforms of our own around oneDNN's products of matrices. A quarter (tiles of 4x4) or less than a half (2x2) of the
 // multiplications of the direct kernels, for more memory traffic and larger rounding errors; see
 // docs/decisions/0008-winograd.md.

@@ -106,7 +106,7 @@ class BoundWinograd final : public BoundKernel {
 
   // Tiles first..first+count-1 of the piece.
   void In(int64_t piece, int64_t worker, int64_t first, int64_t count) const {
-    TransformInput(d_.sizes, x_, d_.in, piece * d_.piece + first, count, Patches(worker) + first * d_.sizes.row(),
+    TransformInput(d_.sizes, x_, d_.in, piece * d_.piece + first, count, Patches(worker) + first * d_.sizes.inner(),
                    d_.in_stride);
   }
   void Out(int64_t piece, int64_t worker, int64_t first, int64_t count) const {
@@ -189,11 +189,11 @@ class WinogradKernel final : public Kernel {
 
 Status Pack(const dnnl::engine& engine, const WinogradDescriptor& d, DeviceBuffer& buffer) {
   try {
-    const int64_t matrix = d.sizes.row() * d.sizes.out_channels;
+    const int64_t matrix = d.sizes.inner() * d.sizes.out_channels;
     PT_ASSIGN(const AlignedBytes transformed, AllocateAligned(ScratchPlan::Bytes(d.sizes.products() * matrix)));
     auto* const plain = reinterpret_cast<float*>(transformed.bytes.data());
     TransformWeights(d.sizes, d.weights.values<float>(), plain);
-    const Dims dims{d.products_per_part(), d.sizes.row(), d.sizes.out_channels};
+    const Dims dims{d.products_per_part(), d.sizes.inner(), d.sizes.out_channels};
     const Desc from_desc = PlainDesc(dims), to_desc = d.product.weights_desc();
     const ConcurrencyScope scope(1);
     TeamPool alone;
@@ -224,8 +224,9 @@ uint64_t WinogradDescriptor::constant_bytes() const {
 
 Result<std::unique_ptr<Kernel>> MakeWinogradKernel(const dnnl::engine& engine, WinogradDescriptor descriptor,
                                                    CompileContext& context) {
-  const std::string format = "winograd " + std::to_string(descriptor.sizes.tile) + " in " +
-                             std::to_string(descriptor.parts) + " > " + DescText(descriptor.product.weights_desc());
+  const std::string format = "winograd " + std::to_string(descriptor.sizes.tile) +
+                             (descriptor.sizes.line ? " of lines in " : " in ") + std::to_string(descriptor.parts) +
+                             " > " + DescText(descriptor.product.weights_desc());
   PT_ASSIGN(auto weights,
             context.weights.Get(descriptor.weights.content_hash(), format, context.device, descriptor.constant_bytes(),
                                 [&](DeviceBuffer& buffer) { return Pack(engine, descriptor, buffer); }));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/backend/onednn/winograd_transform.cc"
@@ -61,11 +62,17 @@ struct Tile4 {
 struct Place {
   int64_t image, plane, row, column;
 };
+// Where the index-th tile along the axis begins: phase by phase.
+HWY_INLINE int64_t StartOf(const WinogradAxis& axis, int64_t tile, int64_t index) {
+  if (axis.dilation == 1) return index * tile;
+  const int64_t tiles = WinogradSizes::TilesOfPhase(axis, tile);
+  return index / tiles + index % tiles * tile * axis.dilation;
+}
 HWY_INLINE Place PlaceOf(const WinogradSizes& sizes, int64_t tile) {
   const int64_t wide = sizes.tiles_wide(), high = sizes.tiles_high();
   const int64_t plane = tile / (wide * high);
-  return {plane / sizes.out_planes, plane % sizes.out_planes, tile / wide % high * sizes.tile,
-          tile % wide * sizes.tile};
+  return {plane / sizes.planes.out, plane % sizes.planes.out,
+          StartOf(sizes.rows, sizes.tile_rows(), tile / wide % high), StartOf(sizes.columns, sizes.tile, tile % wide)};
 }
 
 HWY_INLINE int64_t ChannelOffset(const ChannelPlanes& planes, int64_t channel) {
@@ -73,43 +80,49 @@ HWY_INLINE int64_t ChannelOffset(const ChannelPlanes& planes, int64_t channel) {
 }
 
 // The patch that the window's k-th plane reads.
-template <typename T>
+template <typename T, bool kLine>
 void PatchIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, const Place& place, int64_t k,
              float* patches, int64_t stride) {
-  constexpr int64_t kPatch = T::kPatch;
-  const int64_t plane = place.plane * sizes.plane_stride + k * sizes.plane_dilation - sizes.pad_front;
-  const bool on_plane = plane >= 0 && plane < sizes.in_planes;
-  const int64_t top = place.row - sizes.pad_top, left = place.column - sizes.pad_left;
-  const bool inside =
-      on_plane && top >= 0 && left >= 0 && top + kPatch <= sizes.in_height && left + kPatch <= sizes.in_width;
+  constexpr int64_t kPatch = T::kPatch, kHigh = kLine ? 1 : kPatch;
+  const WinogradAxis &rows = sizes.rows, &columns = sizes.columns;
+  const int64_t plane = place.plane * sizes.planes.stride + k * sizes.planes.dilation - sizes.planes.pad;
+  const int64_t top = place.row - rows.pad, left = place.column - columns.pad;
+  const int64_t bottom = top + (kHigh - 1) * rows.dilation, right = left + (kPatch - 1) * columns.dilation;
+  const bool on_plane = plane >= 0 && plane < sizes.planes.in;
+  const bool inside = on_plane && top >= 0 && left >= 0 && bottom < rows.in && right < columns.in;
+  const int64_t row = rows.dilation * planes.row, column = columns.dilation * planes.column;
   for (int64_t c = 0; c < sizes.in_channels; c += static_cast<int64_t>(hn::Lanes(kLanes))) {
     const float* from = x + place.image * planes.image + ChannelOffset(planes, c) + plane * planes.plane +
                         top * planes.row + left * planes.column;
-    Vector columns[kPatch][kPatch];  // transformed along the rows, by column
+    Vector down[kPatch][kHigh];  // transformed along the rows, by column
     for (int64_t j = 0; j < kPatch; ++j) {
       Vector d[kPatch];
-      for (int64_t i = 0; i < kPatch; ++i) {
-        const bool there = inside || (on_plane && top + i >= 0 && top + i < sizes.in_height && left + j >= 0 &&
-                                      left + j < sizes.in_width);
-        d[i] = there ? hn::LoadU(kLanes, from + i * planes.row + j * planes.column) : hn::Zero(kLanes);
+      for (int64_t i = 0; i < kHigh; ++i) {
+        const int64_t y = top + i * rows.dilation, z = left + j * columns.dilation;
+        const bool there = inside || (on_plane && y >= 0 && y < rows.in && z >= 0 && z < columns.in);
+        d[i] = there ? hn::LoadU(kLanes, from + i * row + j * column) : hn::Zero(kLanes);
       }
-      T::In(d, columns[j]);
+      if constexpr (kLine) {
+        down[j][0] = d[0];
+      } else {
+        T::In(d, down[j]);
+      }
     }
-    for (int64_t i = 0; i < kPatch; ++i) {
+    for (int64_t i = 0; i < kHigh; ++i) {
       Vector d[kPatch], r[kPatch];
-      for (int64_t j = 0; j < kPatch; ++j) d[j] = columns[j][i];
+      for (int64_t j = 0; j < kPatch; ++j) d[j] = down[j][i];
       T::In(d, r);
       for (int64_t j = 0; j < kPatch; ++j) hn::StoreU(r[j], kLanes, patches + (i * kPatch + j) * stride + c);
     }
   }
 }
 
-template <typename T>
+template <typename T, bool kLine>
 void TileIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t tile, float* patches,
             int64_t stride) {
   const Place place = PlaceOf(sizes, tile);
-  for (int64_t k = 0; k < sizes.window_planes; ++k) {
-    PatchIn<T>(sizes, x, planes, place, k, patches + k * sizes.in_channels, stride);
+  for (int64_t k = 0; k < sizes.planes.window; ++k) {
+    PatchIn<T, kLine>(sizes, x, planes, place, k, patches + k * sizes.in_channels, stride);
   }
 }
 
@@ -146,72 +159,85 @@ HWY_INLINE void Apply(const WinogradStep& step, int64_t channel, const float* te
   }
 }
 
-template <typename T>
+template <typename T, bool kLine>
 void TileOut(const WinogradSizes& sizes, const float* products, int64_t stride, int64_t tile,
              std::span<const WinogradStep> steps, float* y, const ChannelPlanes& planes) {
-  constexpr int64_t kPatch = T::kPatch, kTile = T::kTile;
+  constexpr int64_t kPatch = T::kPatch, kTile = T::kTile, kHigh = kLine ? 1 : kPatch, kTileHigh = kLine ? 1 : kTile;
+  constexpr int64_t kResults = kTileHigh * kTile;
+  const WinogradAxis &rows = sizes.rows, &columns = sizes.columns;
   const Place place = PlaceOf(sizes, tile);
-  bool there[kTile * kTile];
-  for (int64_t i = 0; i < kTile * kTile; ++i) {
-    there[i] = place.row + i / kTile < sizes.out_height && place.column + i % kTile < sizes.out_width;
+  bool there[kResults];
+  for (int64_t i = 0; i < kResults; ++i) {
+    there[i] =
+        place.row + i / kTile * rows.dilation < rows.out && place.column + i % kTile * columns.dilation < columns.out;
   }
   const auto offsets_in = [&](const ChannelPlanes& of, int64_t* offsets) {
-    for (int64_t i = 0; i < kTile * kTile; ++i) offsets[i] = i / kTile * of.row + i % kTile * of.column;
+    for (int64_t i = 0; i < kResults; ++i) {
+      offsets[i] = i / kTile * rows.dilation * of.row + i % kTile * columns.dilation * of.column;
+    }
   };
   const auto start_in = [&](const ChannelPlanes& of, int64_t channel) {
     return place.image * of.image + ChannelOffset(of, channel) + place.plane * of.plane + place.row * of.row +
            place.column * of.column;
   };
-  int64_t out_offsets[kTile * kTile];
+  int64_t out_offsets[kResults];
   offsets_in(planes, out_offsets);
   for (int64_t c = 0; c < sizes.out_channels; c += static_cast<int64_t>(hn::Lanes(kLanes))) {
-    Vector columns[kPatch][kTile];
+    Vector down[kPatch][kTileHigh];
     for (int64_t j = 0; j < kPatch; ++j) {
       Vector m[kPatch];
-      for (int64_t i = 0; i < kPatch; ++i) m[i] = hn::LoadU(kLanes, products + (i * kPatch + j) * stride + c);
-      T::Out(m, columns[j]);
+      for (int64_t i = 0; i < kHigh; ++i) m[i] = hn::LoadU(kLanes, products + (i * kPatch + j) * stride + c);
+      if constexpr (kLine) {
+        down[j][0] = m[0];
+      } else {
+        T::Out(m, down[j]);
+      }
     }
-    Vector results[kTile * kTile];
-    for (int64_t i = 0; i < kTile; ++i) {
+    Vector results[kResults];
+    for (int64_t i = 0; i < kTileHigh; ++i) {
       Vector m[kPatch];
-      for (int64_t j = 0; j < kPatch; ++j) m[j] = columns[j][i];
+      for (int64_t j = 0; j < kPatch; ++j) m[j] = down[j][i];
       T::Out(m, results + i * kTile);
     }
     for (const WinogradStep& step : steps) {
-      int64_t offsets[kTile * kTile] = {};
+      int64_t offsets[kResults] = {};
       if (step.tensor != nullptr) offsets_in(step.planes, offsets);
       const float* tensor = step.tensor == nullptr ? nullptr : step.tensor + start_in(step.planes, c);
-      Apply<kTile * kTile>(step, c, tensor, offsets, there, results);
+      Apply<kResults>(step, c, tensor, offsets, there, results);
     }
     float* to = y + start_in(planes, c);
-    for (int64_t i = 0; i < kTile * kTile; ++i) {
+    for (int64_t i = 0; i < kResults; ++i) {
       if (there[i]) hn::StoreU(results[i], kLanes, to + out_offsets[i]);
     }
   }
 }
 
+// Calls it with the kind of tile that the sizes ask for, and whether tiles are lines.
+template <typename Function>
+void ForTile(const WinogradSizes& sizes, const Function& function) {
+  if (sizes.tile == 2) {
+    sizes.line ? function(Tile2(), std::true_type()) : function(Tile2(), std::false_type());
+  } else {
+    sizes.line ? function(Tile4(), std::true_type()) : function(Tile4(), std::false_type());
+  }
+}
+
 void TilesIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t first, int64_t count,
              float* patches, int64_t stride) {
-  for (int64_t t = 0; t < count; ++t) {
-    float* to = patches + t * sizes.row();
-    if (sizes.tile == 2) {
-      TileIn<Tile2>(sizes, x, planes, first + t, to, stride);
-    } else {
-      TileIn<Tile4>(sizes, x, planes, first + t, to, stride);
+  ForTile(sizes, [&]<typename T, bool kLine>(T, std::bool_constant<kLine>) {
+    for (int64_t t = 0; t < count; ++t) {
+      TileIn<T, kLine>(sizes, x, planes, first + t, patches + t * sizes.inner(), stride);
     }
-  }
+  });
 }
 
 void TilesOut(const WinogradSizes& sizes, const float* products, int64_t stride, int64_t first, int64_t count,
               std::span<const WinogradStep> steps, float* y, const ChannelPlanes& planes) {
-  for (int64_t t = 0; t < count; ++t) {
-    const float* from = products + t * sizes.out_channels;
-    if (sizes.tile == 2) {
-      TileOut<Tile2>(sizes, from, stride, first + t, steps, y, planes);
-    } else {
-      TileOut<Tile4>(sizes, from, stride, first + t, steps, y, planes);
+  ForTile(sizes, [&]<typename T, bool kLine>(T, std::bool_constant<kLine>) {
+    for (int64_t t = 0; t < count; ++t) {
+      TileOut<T, kLine>(sizes, products + t * sizes.out_channels, stride, first + t, steps, y, planes);
     }
-  }
+  });
 }
 
 // Rows of the matrix that a 3-vector of weights is multiplied with.
@@ -226,19 +252,20 @@ constexpr WeightRows kRows4 = {{1, 0, 0},
                                {0, 0, 1}};
 
 // Of one input channel and kBlock output channels, which are `w_stride` weights apart: into 6x6 or 4x4 results for
-// each, `stride` elements apart. Plain loops, which compilers turn into vectors.
+// each (of lines 6 or 4), `stride` elements apart. Plain loops, which compilers turn into vectors.
 constexpr int64_t kBlock = 16;
-void TransformBlock(const WeightRows& rows, int64_t patch, const float* weights, int64_t w_stride, int64_t count,
-                    float* to, int64_t stride) {
+void TransformBlock(const WeightRows& rows, const WinogradSizes& sizes, const float* weights, int64_t w_stride,
+                    int64_t count, float* to, int64_t stride) {
+  const int64_t patch = sizes.patch(), taps = sizes.line ? 3 : 9;
   double w[9][kBlock] = {};
   for (int64_t o = 0; o < count; ++o) {
-    for (int64_t k = 0; k < 9; ++k) w[k][o] = static_cast<double>(weights[o * w_stride + k]);
+    for (int64_t k = 0; k < taps; ++k) w[k][o] = static_cast<double>(weights[o * w_stride + k]);
   }
-  for (int64_t i = 0; i < patch; ++i) {
-    double row[3][kBlock];  // row i of G·w
+  for (int64_t i = 0; i < (sizes.line ? 1 : patch); ++i) {
+    double row[3][kBlock];  // row i of G·w; of a line its only row as it is
     for (int64_t l = 0; l < 3; ++l) {
       for (int64_t o = 0; o < kBlock; ++o) {
-        row[l][o] = rows[i][0] * w[l][o] + rows[i][1] * w[3 + l][o] + rows[i][2] * w[6 + l][o];
+        row[l][o] = sizes.line ? w[l][o] : rows[i][0] * w[l][o] + rows[i][1] * w[3 + l][o] + rows[i][2] * w[6 + l][o];
       }
     }
     for (int64_t j = 0; j < patch; ++j) {
@@ -253,12 +280,13 @@ void TransformBlock(const WeightRows& rows, int64_t patch, const float* weights,
 
 void WeightsIn(const WinogradSizes& sizes, const float* weights, float* to) {
   const WeightRows& rows = sizes.tile == 2 ? kRows2 : kRows4;
-  const int64_t in = sizes.in_channels, out = sizes.out_channels, planes = sizes.window_planes, row = sizes.row();
+  const int64_t in = sizes.in_channels, out = sizes.out_channels, planes = sizes.planes.window;
+  const int64_t inner = sizes.inner(), taps = sizes.line ? 3 : 9;
   for (int64_t o = 0; o < out; o += kBlock) {
-    for (int64_t at = 0; at < row; ++at) {
+    for (int64_t at = 0; at < inner; ++at) {
       const int64_t c = at % in, k = at / in;
-      TransformBlock(rows, sizes.patch(), weights + ((o * in + c) * planes + k) * 9, row * 9, std::min(kBlock, out - o),
-                     to + at * out + o, row * out);
+      TransformBlock(rows, sizes, weights + ((o * in + c) * planes + k) * taps, inner * taps, std::min(kBlock, out - o),
+                     to + at * out + o, inner * out);
     }
   }
 }

@@ -1,9 +1,10 @@
-// The transforms of Winograd's minimal filtering for 3x3 windows of stride 1: F(2x2,3x3) and F(4x4,3x3) (Lavin and
-// Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). A tile of `tile` x `tile` results comes from a
-// patch of (tile+2) x (tile+2) inputs. Every position of the transformed patch is one product of matrices: over all
-// tiles (rows), input channels and output channels. F(4x4) interpolates at 0, ±1/√2, ±√2 and infinity, where its error
-// is smaller than at whole numbers. Windows of three dims (k x 3 x 3) sum over k planes as over channels: a row of the
-// first matrix then holds the channels of k patches, one from each plane.
+// The transforms of Winograd's minimal filtering for windows of 3 that move by one: F(2,3) and F(4,3), and nested in
+// both dims F(2x2,3x3) and F(4x4,3x3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). A
+// tile of `tile` x `tile` results comes from a patch of (tile+2) x (tile+2) inputs. Every position of the transformed
+// patch is one product of matrices: over all tiles (rows), input channels and output channels. F(4) interpolates at 0,
+// ±1/√2, ±√2 and infinity, where its error is smaller than at whole numbers. Windows of three dims (k x 3 x 3) sum over
+// k planes as over channels: a row of the first matrix then holds the channels of k patches, one from each plane. A
+// dilated window reads every second (or third, …) row and column: tiles of these, one phase behind the other.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,32 @@ struct ChannelPlanes {
   int64_t image = 0, block = 1, block_stride = 0, plane = 0, row = 0, column = 0;
 };
 
+// One of the dims that the window moves along.
+struct WinogradAxis {
+  int64_t in = 1, out = 1;
+  int64_t window = 1, stride = 1, dilation = 1;
+  int64_t pad = 0;  // in front
+};
+
 struct WinogradSizes {
   int64_t tile = 4;
+  bool line = false;  // the window is 3 along the columns alone: tiles have one row
   int64_t batch = 0, in_channels = 0, out_channels = 0;
-  int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
-  int64_t pad_top = 0, pad_left = 0;
-  // Of the dim in front of height and width, whose window may have any size and stride; images have one plane.
-  int64_t in_planes = 1, out_planes = 1, window_planes = 1, plane_stride = 1, plane_dilation = 1, pad_front = 0;
+  WinogradAxis rows{}, columns{};  // stride 1
+  WinogradAxis planes{};           // any window and stride
 
   int64_t patch() const { return tile + 2; }
-  int64_t products() const { return patch() * patch(); }
-  int64_t tiles_high() const { return (out_height + tile - 1) / tile; }
-  int64_t tiles_wide() const { return (out_width + tile - 1) / tile; }
-  int64_t tiles() const { return batch * out_planes * tiles_high() * tiles_wide(); }
-  int64_t row() const { return window_planes * in_channels; }  // what a product sums over
+  int64_t tile_rows() const { return line ? 1 : tile; }
+  int64_t products() const { return line ? patch() : patch() * patch(); }
+  int64_t inner() const { return planes.window * in_channels; }  // what a product sums over
+  int64_t tiles_high() const { return rows.dilation * TilesOfPhase(rows, tile_rows()); }
+  int64_t tiles_wide() const { return columns.dilation * TilesOfPhase(columns, tile); }
+  int64_t tiles() const { return batch * planes.out * tiles_high() * tiles_wide(); }
+
+  // Phases of a dilated window are all taken to be as long as the first.
+  static int64_t TilesOfPhase(const WinogradAxis& axis, int64_t tile) {
+    return ((axis.out + axis.dilation - 1) / axis.dilation + tile - 1) / tile;
+  }
 };
 
 // What is done to each result on its way out, in order.
@@ -58,11 +71,11 @@ struct WinogradStep {
 // Channels that the processor's vectors hold; blocks of channels must be multiples of it. At most kWinogradChannels.
 int64_t WinogradLanes();
 
-// weights: [out, in, window planes, 3, 3]. Into `to`: for each product a matrix [row, out], all of them one after
-// another. Computed in double precision and rounded once.
+// weights: [out, in, planes of the window, 3, 3], of lines [out, in, planes, 3]. Into `to`: for each product a matrix
+// [inner, out], all of them one after another. Computed in double precision and rounded once.
 void TransformWeights(const WinogradSizes& sizes, std::span<const float> weights, float* to);
 
-// Tiles first..first+count-1 of x into `patches`: for each product a matrix [count, row], `stride` elements apart.
+// Tiles first..first+count-1 of x into `patches`: for each product a matrix [count, inner], `stride` elements apart.
 void TransformInput(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t first,
                     int64_t count, float* patches, int64_t stride);
 
