@@ -27,11 +27,11 @@ struct Roles {
   std::optional<size_t> rows, planes;
 };
 
-// Two dims along which the window is 3 and moves by one; else one, where it is 1 along all others.
+// Two dims along which the window is 3 or more and moves by one; else one, where it is 1 along all others.
 std::optional<Roles> RolesOf(const WindowParameters& window) {
   std::vector<size_t> filtered, others;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
-    (window.kernel[i] == 3 && window.strides[i] == 1 ? filtered : others).push_back(i);
+    (window.kernel[i] >= 3 && window.strides[i] == 1 ? filtered : others).push_back(i);
   }
   if (filtered.empty() || window.kernel.size() > 3) return std::nullopt;
   Roles roles{filtered.back(), {}, {}};
@@ -272,10 +272,10 @@ Result<WinogradDescriptor> DescribeWinograd(const Request& request, int64_t tile
   const Node& node = ConvolutionOf(graph, request.group);
   const auto shape = ShapeOf(graph, node, tile);
   const auto source = InputIndex(request, node.inputs[0]);
-  if (!shape || !source) return Unsupported("its window is not 3 and moves by one, or its weights are not constant");
+  if (!shape || !source)
+    return Unsupported("its window is narrow or moves by more than one, or its weights are not constant");
   const WinogradSizes* const sizes = &shape->sizes;
-  const auto weights = CheckedProduct(
-      std::array{sizes->products(), sizes->planes.window, sizes->in_channels, sizes->out_channels, kFloat});
+  const auto weights = CheckedProduct(std::array{sizes->products(), sizes->inner(), sizes->out_channels, kFloat});
   const auto scratch = CheckedProduct(
       std::array{sizes->products(), sizes->tiles() + 1, sizes->inner() + sizes->out_channels + kGap, kFloat});
   if (!weights || !scratch || sizes->tiles() == 0) return Unsupported("its sizes are out of range");

@@ -1,4 +1,4 @@
-// Convolutions whose window is 3 and moves by one along one or two dims, by Winograd's minimal filtering:
+// Convolutions whose window is 3 or more and moves by one along one or two dims, by Winograd's minimal filtering:
 // transforms of our own around oneDNN's products of matrices. A quarter (tiles of 4x4) or less than a half (2x2) of the
 // multiplications of the direct kernels, for more memory traffic and larger rounding errors; see
 // docs/decisions/0008-winograd.md.
@@ -26,7 +26,7 @@ struct WinogradDescriptor {
   WinogradSizes sizes;
   ChannelPlanes in, out;
   uint32_t source = 0;  // index into the group's inputs
-  Tensor weights;       // [out, in, 3, 3], or with planes in front of the window
+  Tensor weights;       // [out, in, ...window]
   std::vector<WinogradOperation> operations;
   std::vector<uint32_t> in_place;  // inputs whose buffer the output may share
 

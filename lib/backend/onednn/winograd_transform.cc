@@ -79,14 +79,20 @@ HWY_INLINE int64_t ChannelOffset(const ChannelPlanes& planes, int64_t channel) {
   return channel / planes.block * planes.block_stride + channel % planes.block;
 }
 
-// The patch that the window's k-th plane reads.
+// Of the window's planes, and of its parts along rows and columns.
+struct Part {
+  int64_t plane, row, column;
+};
+
+// The patch that a part of the window reads.
 template <typename T, bool kLine>
-void PatchIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, const Place& place, int64_t k,
-             float* patches, int64_t stride) {
+void PatchIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, const Place& place,
+             const Part& part, float* patches, int64_t stride) {
   constexpr int64_t kPatch = T::kPatch, kHigh = kLine ? 1 : kPatch;
   const WinogradAxis &rows = sizes.rows, &columns = sizes.columns;
-  const int64_t plane = place.plane * sizes.planes.stride + k * sizes.planes.dilation - sizes.planes.pad;
-  const int64_t top = place.row - rows.pad, left = place.column - columns.pad;
+  const int64_t plane = place.plane * sizes.planes.stride + part.plane * sizes.planes.dilation - sizes.planes.pad;
+  const int64_t top = place.row - rows.pad + 3 * part.row * rows.dilation,
+                left = place.column - columns.pad + 3 * part.column * columns.dilation;
   const int64_t bottom = top + (kHigh - 1) * rows.dilation, right = left + (kPatch - 1) * columns.dilation;
   const bool on_plane = plane >= 0 && plane < sizes.planes.in;
   const bool inside = on_plane && top >= 0 && left >= 0 && bottom < rows.in && right < columns.in;
@@ -121,8 +127,10 @@ template <typename T, bool kLine>
 void TileIn(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t tile, float* patches,
             int64_t stride) {
   const Place place = PlaceOf(sizes, tile);
-  for (int64_t k = 0; k < sizes.planes.window; ++k) {
-    PatchIn<T, kLine>(sizes, x, planes, place, k, patches + k * sizes.in_channels, stride);
+  const int64_t high = sizes.rows.parts(), wide = sizes.columns.parts();
+  for (int64_t p = 0; p < sizes.parts(); ++p) {
+    const Part part{p / (high * wide), p / wide % high, p % wide};
+    PatchIn<T, kLine>(sizes, x, planes, place, part, patches + p * sizes.in_channels, stride);
   }
 }
 
@@ -251,21 +259,36 @@ constexpr WeightRows kRows4 = {{1, 0, 0},
                                {1.0 / 6, -kRoot / 6, 2.0 / 6},
                                {0, 0, 1}};
 
-// Of one input channel and kBlock output channels, which are `w_stride` weights apart: into 6x6 or 4x4 results for
-// each (of lines 6 or 4), `stride` elements apart. Plain loops, which compilers turn into vectors.
 constexpr int64_t kBlock = 16;
-void TransformBlock(const WeightRows& rows, const WinogradSizes& sizes, const float* weights, int64_t w_stride,
-                    int64_t count, float* to, int64_t stride) {
-  const int64_t patch = sizes.patch(), taps = sizes.line ? 3 : 9;
-  double w[9][kBlock] = {};
-  for (int64_t o = 0; o < count; ++o) {
-    for (int64_t k = 0; k < taps; ++k) w[k][o] = static_cast<double>(weights[o * w_stride + k]);
+using WeightBlock = double[3][3][kBlock];  // of one input channel and kBlock output channels, by row and column
+
+// What the window has in this part for up to kBlock output channels from o on; zeros beyond its edges.
+void ReadPart(const WinogradSizes& sizes, const float* weights, const Part& part, int64_t c, int64_t o,
+              WeightBlock& w) {
+  const int64_t high = sizes.rows.window, wide = sizes.columns.window, count = std::min(kBlock, sizes.out_channels - o);
+  const int64_t planes = sizes.planes.window, top = 3 * part.row, left = 3 * part.column;
+  for (int64_t b = 0; b < kBlock; ++b) {
+    const int64_t plane = ((o + b) * sizes.in_channels + c) * planes + part.plane;
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        const bool there = b < count && top + i < high && left + j < wide;
+        w[i][j][b] = there ? static_cast<double>(weights[(plane * high + top + i) * wide + left + j]) : 0.0;
+      }
+    }
   }
+}
+
+// Into 6x6 or 4x4 results for each output channel (of lines 6 or 4), `stride` elements apart. Plain loops, which
+// compilers turn into vectors.
+void TransformBlock(const WeightRows& rows, const WinogradSizes& sizes, const WeightBlock& w, int64_t count, float* to,
+                    int64_t stride) {
+  const int64_t patch = sizes.patch();
   for (int64_t i = 0; i < (sizes.line ? 1 : patch); ++i) {
     double row[3][kBlock];  // row i of G·w; of a line its only row as it is
     for (int64_t l = 0; l < 3; ++l) {
       for (int64_t o = 0; o < kBlock; ++o) {
-        row[l][o] = sizes.line ? w[l][o] : rows[i][0] * w[l][o] + rows[i][1] * w[3 + l][o] + rows[i][2] * w[6 + l][o];
+        row[l][o] =
+            sizes.line ? w[0][l][o] : rows[i][0] * w[0][l][o] + rows[i][1] * w[1][l][o] + rows[i][2] * w[2][l][o];
       }
     }
     for (int64_t j = 0; j < patch; ++j) {
@@ -280,13 +303,14 @@ void TransformBlock(const WeightRows& rows, const WinogradSizes& sizes, const fl
 
 void WeightsIn(const WinogradSizes& sizes, const float* weights, float* to) {
   const WeightRows& rows = sizes.tile == 2 ? kRows2 : kRows4;
-  const int64_t in = sizes.in_channels, out = sizes.out_channels, planes = sizes.planes.window;
-  const int64_t inner = sizes.inner(), taps = sizes.line ? 3 : 9;
+  const int64_t in = sizes.in_channels, out = sizes.out_channels, inner = sizes.inner();
+  const int64_t high = sizes.rows.parts(), wide = sizes.columns.parts();
   for (int64_t o = 0; o < out; o += kBlock) {
     for (int64_t at = 0; at < inner; ++at) {
-      const int64_t c = at % in, k = at / in;
-      TransformBlock(rows, sizes, weights + ((o * in + c) * planes + k) * taps, inner * taps, std::min(kBlock, out - o),
-                     to + at * out + o, inner * out);
+      const int64_t p = at / in;
+      WeightBlock w;
+      ReadPart(sizes, weights, {p / (high * wide), p / wide % high, p % wide}, at % in, o, w);
+      TransformBlock(rows, sizes, w, std::min(kBlock, out - o), to + at * out + o, inner * out);
     }
   }
 }

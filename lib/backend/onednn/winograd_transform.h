@@ -2,9 +2,10 @@
 // both dims F(2x2,3x3) and F(4x4,3x3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). A
 // tile of `tile` x `tile` results comes from a patch of (tile+2) x (tile+2) inputs. Every position of the transformed
 // patch is one product of matrices: over all tiles (rows), input channels and output channels. F(4) interpolates at 0,
-// ±1/√2, ±√2 and infinity, where its error is smaller than at whole numbers. Windows of three dims (k x 3 x 3) sum over
-// k planes as over channels: a row of the first matrix then holds the channels of k patches, one from each plane. A
-// dilated window reads every second (or third, …) row and column: tiles of these, one phase behind the other.
+// ±1/√2, ±√2 and infinity, where its error is smaller than at whole numbers. What a window has beyond 3x3 is summed
+// over as channels are, in parts of 3x3: planes of windows of three dims, and what a wider window has on the right and
+// below. A row of the first matrix then holds the channels of several patches. A dilated window reads every second (or
+// third, …) row and column: tiles of these, one phase behind the other.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,13 @@ struct WinogradAxis {
   int64_t in = 1, out = 1;
   int64_t window = 1, stride = 1, dilation = 1;
   int64_t pad = 0;  // in front
+
+  int64_t parts() const { return (window + 2) / 3; }  // of the window, the last one filled with zeros
 };
 
 struct WinogradSizes {
   int64_t tile = 4;
-  bool line = false;  // the window is 3 along the columns alone: tiles have one row
+  bool line = false;  // the window is 1 along the rows: tiles have one row
   int64_t batch = 0, in_channels = 0, out_channels = 0;
   WinogradAxis rows{}, columns{};  // stride 1
   WinogradAxis planes{};           // any window and stride
@@ -39,7 +42,8 @@ struct WinogradSizes {
   int64_t patch() const { return tile + 2; }
   int64_t tile_rows() const { return line ? 1 : tile; }
   int64_t products() const { return line ? patch() : patch() * patch(); }
-  int64_t inner() const { return planes.window * in_channels; }  // what a product sums over
+  int64_t parts() const { return planes.window * rows.parts() * columns.parts(); }
+  int64_t inner() const { return parts() * in_channels; }  // what a product sums over
   int64_t tiles_high() const { return rows.dilation * TilesOfPhase(rows, tile_rows()); }
   int64_t tiles_wide() const { return columns.dilation * TilesOfPhase(columns, tile); }
   int64_t tiles() const { return batch * planes.out * tiles_high() * tiles_wide(); }
@@ -71,8 +75,8 @@ struct WinogradStep {
 // Channels that the processor's vectors hold; blocks of channels must be multiples of it. At most kWinogradChannels.
 int64_t WinogradLanes();
 
-// weights: [out, in, planes of the window, 3, 3], of lines [out, in, planes, 3]. Into `to`: for each product a matrix
-// [inner, out], all of them one after another. Computed in double precision and rounded once.
+// weights: [out, in, window's planes, rows, columns]. Into `to`: for each product a matrix [inner, out], all of them
+// one after another. Computed in double precision and rounded once.
 void TransformWeights(const WinogradSizes& sizes, std::span<const float> weights, float* to);
 
 // Tiles first..first+count-1 of x into `patches`: for each product a matrix [count, inner], `stride` elements apart.
