@@ -155,7 +155,11 @@ constexpr std::array kRows = {Row{"AveragePool", Pool},
 
 std::vector<int64_t> AssumedDims(const ValueType& type) {
   std::vector<int64_t> dims;
-  for (const Dim& dim : type.dims) dims.push_back(dim.known() ? dim.value : kAssumedDim);
+  int64_t assumed = kAssumedDim;
+  for (const Dim& dim : type.dims) {
+    dims.push_back(dim.known() ? dim.value : assumed);
+    if (!dim.known()) assumed = kFurtherAssumedDim;
+  }
   return dims;
 }
 

@@ -8,7 +8,8 @@
 namespace pt {
 
 // A dim that is not known before the run counts so much: rows of a batch, words of a sentence, boxes that were found.
-inline constexpr int64_t kAssumedDim = 64;
+// Further ones of the same value count less: that all of them are large is rare.
+inline constexpr int64_t kAssumedDim = 64, kFurtherAssumedDim = 8;
 
 // With the assumed ones; empty where not even the rank is known.
 std::vector<int64_t> AssumedDims(const ValueType& type);

@@ -51,6 +51,11 @@ TEST_CASE("UnsizedSteps, SmallOnesAreLeftToOneCore", "[cost]") {
   CHECK(times.wide > times.narrow);
 }
 
+TEST_CASE("UnsizedSteps, SeveralUnknownDimsAreNotAllLarge", "[cost]") {
+  const Times times = TimesOf("input x float32[a,b,c,d]\ny = Relu(x)\noutput y\n");
+  CHECK(times.narrow < 4 * kStepNs);
+}
+
 TEST_CASE("UnsizedSteps, OfATableWhatIsLookedUpCounts", "[cost]") {
   const Times times = TimesOf("input i int64[n]\nconst t float32[50000,64] random 1\ny = Gather(t, i)\noutput y\n");
   CHECK(times.narrow < 2 * kStepNs);
