@@ -84,7 +84,7 @@ TEST_CASE("Winograd, WindowsOfThreeDimsOfEverySizeEqualTheReference", "[backend]
   }
 }
 
-// A window is 3 along some dims, and anything along others; `count` of each kind that is offered.
+// A window is 3 or more along some dims, and anything along others.
 TEST_CASE("Winograd, DilatedWindowsAndLinesOfEverySizeEqualTheReference", "[backend]") {
   const uint32_t seed = std::random_device{}();
   INFO("seed " << seed);
@@ -123,7 +123,7 @@ TEST_CASE("Winograd, DilatedWindowsAndLinesOfEverySizeEqualTheReference", "[back
     if (!dilated) CHECK(checked.at("Conv+Relu") == 8);
     offered += checked.contains("Conv+Relu") ? 1 : 0;
   }
-  CHECK(offered > 60);
+  CHECK(offered > 30);  // of 120: some 60
 }
 
 TEST_CASE("Winograd, WindowsOfThreeDimsHaveBiasActivationAndResidual", "[backend]") {
