@@ -60,14 +60,12 @@ struct WinogradShape {
 bool IsMostlyPadding(const WinogradSizes& sizes) {
   constexpr double kMostComputed = 4;  // results for each that is there
   if (sizes.rows.dilation == 1 && sizes.columns.dilation == 1) return false;
-  const auto along = [](const WinogradAxis& axis, double tiles, int64_t tile) {
-    return tiles * static_cast<double>(tile) / static_cast<double>(std::max<int64_t>(axis.out, 1));
+  const auto computed = [](const WinogradAxis& axis, int64_t tiles, int64_t tile) {
+    return static_cast<double>(tiles) * static_cast<double>(tile) / static_cast<double>(std::max<int64_t>(axis.out, 1));
   };
-  const double high = static_cast<double>(sizes.rows.dilation) *
-                      static_cast<double>(WinogradSizes::TilesOfPhase(sizes.rows, sizes.tile_rows()));
-  const double wide = static_cast<double>(sizes.columns.dilation) *
-                      static_cast<double>(WinogradSizes::TilesOfPhase(sizes.columns, sizes.tile));
-  return along(sizes.rows, high, sizes.tile_rows()) * along(sizes.columns, wide, sizes.tile) > kMostComputed;
+  return computed(sizes.rows, sizes.tiles_high(), sizes.tile_rows()) *
+             computed(sizes.columns, sizes.tiles_wide(), sizes.tile) >
+         kMostComputed;
 }
 
 std::optional<WinogradShape> ShapeOf(const Graph& graph, const Node& node, int64_t tile) {
