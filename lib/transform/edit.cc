@@ -94,6 +94,12 @@ std::vector<int64_t> EqualParts(int64_t count, uint32_t parts, int64_t unit) {
   return lengths;
 }
 
+Result<std::optional<Graph>> BuildIfChanged(GraphBuilder& builder, bool changed) {
+  if (!changed) return {std::nullopt};
+  PT_ASSIGN(Graph result, builder.Build(false));
+  return {std::optional<Graph>(std::move(result))};
+}
+
 void MergeSources(GraphBuilder& builder, NodeId to, NodeId from) {
   const std::vector<Source> more = builder.graph().node(from).source;
   std::vector<Source>& source = builder.node(to).source;

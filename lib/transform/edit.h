@@ -1,6 +1,7 @@
 // What several passes do to a graph under construction.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,9 @@ bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId no
 
 // Lengths of that many parts of `count`, as equal as can be in whole `unit`s (which divide it), longer ones first.
 std::vector<int64_t> EqualParts(int64_t count, uint32_t parts, int64_t unit = 1);
+
+// What a pass gives back: the graph as edited, nothing where it changed nothing.
+Result<std::optional<Graph>> BuildIfChanged(GraphBuilder& builder, bool changed);
 
 // Appends the sources of `from` to those of `to`.
 void MergeSources(GraphBuilder& builder, NodeId to, NodeId from);

@@ -220,9 +220,7 @@ Result<std::optional<Graph>> ExpandEinsum(const Graph& graph, const PassContext&
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (IsOp(graph.node(NodeId(n)), "Einsum")) changed = EinsumExpander(builder, graph, NodeId(n)).Expand() || changed;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

@@ -24,9 +24,7 @@ class QLinearExpander {
     for (size_t i = 0; i < count; ++i) {
       if (Fits(builder_.graph().node(NodeId(i)))) Expand(NodeId(i));
     }
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph expanded, builder_.Build(false));
-    return {std::optional<Graph>(std::move(expanded))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

@@ -298,9 +298,7 @@ Result<std::optional<Graph>> FoldAffine(const Graph& graph, const PassContext&) 
     PT_ASSIGN(const bool folded, Fold(builder, producers, NodeId(i)));
     changed |= folded;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph folded, builder.Build(false));
-  return {std::optional<Graph>(std::move(folded))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

@@ -70,9 +70,7 @@ class BorderFolding {
       // A node that was changed is looked at again in the next round.
       if (!is_taken_[n] && (TakePadBefore(NodeId(n)) || TakeCutBehind(NodeId(n)))) changed = true;
     }
-    if (!changed) return {std::nullopt};
-    PT_ASSIGN(Graph folded, builder_.Build(false));
-    return {std::optional<Graph>(std::move(folded))};
+    return BuildIfChanged(builder_, changed);
   }
 
  private:

@@ -83,9 +83,7 @@ class Folder {
 
   Result<std::optional<Graph>> Run() {
     for (size_t i = 0; i < builder_.graph().nodes().size(); ++i) PT_CHECK_OK(Visit(NodeId(i)));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph folded, builder_.Build(false));
-    return {std::optional<Graph>(std::move(folded))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

@@ -65,9 +65,7 @@ Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassConte
     builder.AddNode(std::move(*rows));
     changed = true;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

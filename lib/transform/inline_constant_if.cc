@@ -1,5 +1,6 @@
 // If with a constant condition: the branch taken stands in its place.
 #include "lib/transform/bodies.h"
+#include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
 
 namespace pt {
@@ -49,9 +50,7 @@ Result<std::optional<Graph>> InlineConstantIf(const Graph& graph, const PassCont
     Inline(builder, NodeId(i), *taken);
     changed = true;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph inlined, builder.Build(false));
-  return {std::optional<Graph>(std::move(inlined))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

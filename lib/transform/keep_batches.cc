@@ -29,9 +29,7 @@ class Batches {
 
   Result<std::optional<Graph>> Run() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) Visit(NodeId(i));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph result, builder_.Build(false));
-    return {std::optional<Graph>(std::move(result))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

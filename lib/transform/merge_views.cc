@@ -12,9 +12,7 @@ class Merger {
 
   Result<std::optional<Graph>> Run() {
     for (size_t i = 0; i < builder_.graph().nodes().size(); ++i) Visit(NodeId(i));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph merged, builder_.Build(false));
-    return {std::optional<Graph>(std::move(merged))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

@@ -39,9 +39,7 @@ class Mover {
   Result<std::optional<Graph>> Run() {
     const size_t count = builder_.graph().nodes().size();
     for (size_t i = 0; i < count; ++i) Visit(NodeId(i));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph moved, builder_.Build(false));
-    return {std::optional<Graph>(std::move(moved))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

@@ -53,9 +53,7 @@ Result<std::optional<Graph>> ReplaceMatches(const Graph& graph, Matcher matcher,
     replace(builder, graph, *match);
     replaced.insert(match->nodes.begin(), match->nodes.end());
   }
-  if (replaced.empty()) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return BuildIfChanged(builder, !replaced.empty());
 }
 
 }  // namespace pt

@@ -107,9 +107,7 @@ Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext&)
     if (!through.valid()) continue;
     changed |= BypassNode(builder, producers, NodeId(i), node.outputs[0], through);
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

@@ -73,9 +73,7 @@ Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const
     builder.RemoveNode(id);
     changed = true;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph shared, builder.Build(false));
-  return {std::optional<Graph>(std::move(shared))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

@@ -139,9 +139,7 @@ Result<std::optional<Graph>> SimplifyNested(const Graph& graph, const PassContex
     PT_ASSIGN(const bool now, NodeSimplifier(builder, NodeId(n), context).Run());
     changed |= now;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph simplified, builder.Build(false));
-  return {std::optional<Graph>(std::move(simplified))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

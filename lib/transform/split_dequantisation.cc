@@ -32,9 +32,7 @@ Result<std::optional<Graph>> SplitDequantisation(const Graph& graph, const PassC
       changed = true;
     }
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph split, builder.Build(false));
-  return {std::optional<Graph>(std::move(split))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

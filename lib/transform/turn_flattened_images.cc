@@ -49,9 +49,7 @@ class Turner {
       if (IsReshaping(graph_.node(first)) && IsOp(graph_.node(second), "Transpose")) MoveChannelsFirst(first, second);
       if (IsOp(graph_.node(first), "Transpose") && IsReshaping(graph_.node(second))) MoveChannelsLater(first, second);
     }
-    if (removed_.empty()) return {std::nullopt};
-    PT_ASSIGN(Graph result, builder_.Build(false));
-    return {std::optional<Graph>(std::move(result))};
+    return BuildIfChanged(builder_, !removed_.empty());
   }
 
  private:

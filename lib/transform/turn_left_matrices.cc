@@ -44,9 +44,7 @@ Result<std::optional<Graph>> TurnLeftMatrices(const Graph& graph, const PassCont
     builder.node(NodeId(i)).inputs = {node.inputs[1], matrix};
     changed = true;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

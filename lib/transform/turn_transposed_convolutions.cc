@@ -129,9 +129,7 @@ class Turning {
 
   Result<std::optional<Graph>> Run() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) PT_CHECK_OK(Visit(NodeId(i)));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph turned, builder_.Build(false));
-    return {std::optional<Graph>(std::move(turned))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:

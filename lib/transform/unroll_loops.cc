@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/transform/bodies.h"
+#include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/operators/repetition.h"
@@ -152,9 +153,7 @@ Result<std::optional<Graph>> UnrollLoops(const Graph& graph, const PassContext&)
     unroller.Run();
     changed = true;
   }
-  if (!changed) return {std::nullopt};
-  PT_ASSIGN(Graph unrolled, builder.Build(false));
-  return {std::optional<Graph>(std::move(unrolled))};
+  return BuildIfChanged(builder, changed);
 }
 
 }  // namespace pt

@@ -135,9 +135,7 @@ class Widening {
   Result<std::optional<Graph>> Run() {
     const size_t nodes = builder_.graph().nodes().size();
     for (size_t i = 0; i < nodes; ++i) Visit(NodeId(i));
-    if (!changed_) return {std::nullopt};
-    PT_ASSIGN(Graph widened, builder_.Build(false));
-    return {std::optional<Graph>(std::move(widened))};
+    return BuildIfChanged(builder_, changed_);
   }
 
  private:
