@@ -244,6 +244,18 @@ void AddBehind(GraphBuilder& builder, NodeId product, ValueId shift) {
   builder.AddNode(std::move(add));
 }
 
+// As the product's third input, or behind it.
+void SetBias(GraphBuilder& builder, NodeId product, const std::vector<float>& bias) {
+  const bool takes_bias = HasBiasInput(builder.graph().node(product));
+  if (!takes_bias && std::ranges::all_of(bias, [](float shift) { return shift == 0; })) return;
+  const ValueId constant = builder.AddConstant("", Tensor::Float32({static_cast<int64_t>(bias.size())}, bias));
+  if (!takes_bias) return AddBehind(builder, product, constant);
+  Node& node = builder.node(product);
+  node.inputs.resize(3);
+  node.inputs[2] = constant;
+  node.formal_inputs = 3;
+}
+
 Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId product) {
   const Graph& graph = builder.graph();
   const Tensor* const weights = FloatConstant(graph, graph.node(product), 1);
@@ -253,38 +265,28 @@ Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId 
   const bool last = IsOp(graph.node(product), "Gemm") || IsOp(graph.node(product), "MatMul");
   const Chain chain = ChainBehind(graph, {graph.node(product).outputs[0], channels, last});
   if (chain.links.empty()) return false;
-  const bool takes_bias = HasBiasInput(graph.node(product));
-  if (!chain.scales() && !takes_bias) return false;
+  if (!chain.scales() && !HasBiasInput(graph.node(product))) return false;
   if (chain.multiplies && AreShared(graph, graph.node(product))) return false;
   const auto bias = BiasOf(graph, graph.node(product), channels);
   if (!bias) return false;
 
   const auto& [factor, shift] = chain.affine;
-  ValueId new_weights = graph.node(product).inputs[1];
   if (chain.scales()) {
     PT_ASSIGN(Tensor scaled, ScaledWeights(*weights, *map, factor));
-    new_weights = builder.AddConstant("", std::move(scaled));
+    const ValueId new_weights = builder.AddConstant("", std::move(scaled));
+    builder.node(product).inputs[1] = new_weights;
   }
   std::vector<float> shifted(channels);
   for (size_t c = 0; c < channels; ++c) {
     shifted[c] = static_cast<float>(static_cast<double>((*bias)[c]) * factor[c] + shift[c]);
   }
-  const ValueId new_bias = builder.AddConstant("", Tensor::Float32({static_cast<int64_t>(channels)}, shifted));
   producers.resize(builder.graph().values().size());
   for (const auto& [folded, instead] : chain.links) {
     // Always possible: what is read instead is a value that only the chain reads.
     BypassNode(builder, producers, folded, graph.node(folded).outputs[0], instead);
     MergeSources(builder, product, folded);
   }
-  builder.node(product).inputs[1] = new_weights;
-  if (!takes_bias) {
-    if (std::ranges::any_of(shifted, [](float shift) { return shift != 0; })) AddBehind(builder, product, new_bias);
-    return true;
-  }
-  Node& node = builder.node(product);
-  node.inputs.resize(3);
-  node.inputs[2] = new_bias;
-  node.formal_inputs = 3;
+  SetBias(builder, product, shifted);
   return true;
 }
 
