@@ -227,6 +227,35 @@ TEST_CASE("HostDataSized, SuppressionOfManyBoxesThatOverlapAFew", "[backend]") {
   }
 }
 
+// As exporters write batched suppression: the boxes of each group are moved by as much as the image is wide. Sides
+// differ by a thousand times, some boxes have no area, or one that float32 cannot hold, and some have corners nowhere.
+// No threshold is so low that quotients which a session flushes to zero (below 1e-38) would be above it.
+TEST_CASE("HostDataSized, SuppressionOfBoxesFarApartAndOfAllWidths", "[backend]") {
+  if (!HasLibrary("host")) SKIP("built without the host library");
+  const auto seed = GENERATE(range(1U, 5U));
+  const float reach = GENERATE(1.0F, 3e4F, 1e19F, 1e38F, 1e-12F);
+  CAPTURE(seed, reach);
+  std::mt19937 random(seed);
+  const auto part = [&] { return static_cast<float>(random() % 4096) / 4096; };
+  constexpr std::array kOdd = {kNan, kInf, -kInf, 0.0F, -0.0F, std::numeric_limits<float>::max()};
+  Lab lab(std::string(kSuppress) + "\noutput y\n");
+  for (const int64_t count : {65, 300, 2500}) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < count; ++i) {
+      const float corner = static_cast<float>(random() % 3) + part() / 2;
+      const float side = part() * (random() % 16 == 0 ? 1.0F : random() % 2 == 0 ? 0.1F : 0.001F);
+      for (const float at : {corner, corner, corner + side, corner + side}) {
+        values.push_back(random() % 200 == 0 ? kOdd[random() % kOdd.size()] : at * reach);
+      }
+    }
+    const Tensor scores = RandomTensor(DataType::kFloat32, {1, 2, count}, seed);
+    for (const float overlap : {1e-3F, 0.3F}) {
+      lab.Check({Tensor::Float32({1, count, 4}, std::vector<float>(values)), scores, Tensor::Int64({}, {count}),
+                 Scalar(overlap), Scalar(-kInf)});
+    }
+  }
+}
+
 TEST_CASE("HostDataSized, SuppressionWithoutItsLastInputs", "[backend]") {
   if (!HasLibrary("host")) SKIP("built without the host library");
   std::mt19937 random(12);

@@ -1,8 +1,9 @@
 // NonMaxSuppression: each batch entry's class by itself. Candidates come from a heap, since few of them are looked at;
-// one is held against all boxes that were kept, which lie side by side for vectors.
+// one is held against the kept boxes of the bands that it touches, which lie side by side for vectors.
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <new>
 
 #include "lib/backend/host/parallel.h"
@@ -31,8 +32,12 @@ Rectangle ReadBox(const float* from, bool centred) {
   return box;
 }
 
-// Boxes by their parts.
-class KeptBoxes {
+// The quotient of the definition is above a threshold, which is not below 0, only where both areas are finite and above
+// zero.
+bool CanOverlap(const Rectangle& box) { return box.area > 0 && box.area <= std::numeric_limits<float>::max(); }
+
+// Boxes that can overlap, by their parts.
+class BoxList {
  public:
   void Clear() {
     for (std::vector<float>* part : {&x_low_, &y_low_, &x_high_, &y_high_, &area_}) part->clear();
@@ -44,13 +49,12 @@ class KeptBoxes {
     y_high_.push_back(box.y_high);
     area_.push_back(box.area);
   }
-  size_t size() const { return area_.size(); }
 
-  // Whether the intersection with one of them is more than that part of the union. Boxes without an area overlap none.
+  // Whether the intersection with one of them is more than that part of the union.
   bool OverlapWith(const Rectangle& box, float threshold) const {
     constexpr size_t kBlock = 64;
-    for (size_t at = 0; at < size(); at += kBlock) {
-      const size_t end = std::min(at + kBlock, size());
+    for (size_t at = 0; at < area_.size(); at += kBlock) {
+      const size_t end = std::min(at + kBlock, area_.size());
       uint32_t any = 0;
       for (size_t i = at; i < end; ++i) {
         const float width = std::min(box.x_high, x_high_[i]) - std::max(box.x_low, x_low_[i]);
@@ -58,8 +62,7 @@ class KeptBoxes {
         const float intersection = width * height;
         const float whole = box.area + area_[i] - intersection;
         any |= static_cast<uint32_t>(width > 0) & static_cast<uint32_t>(height > 0) &
-               static_cast<uint32_t>(intersection > 0) & static_cast<uint32_t>(box.area > 0) &
-               static_cast<uint32_t>(area_[i] > 0) & static_cast<uint32_t>(whole > 0) &
+               static_cast<uint32_t>(intersection > 0) & static_cast<uint32_t>(whole > 0) &
                static_cast<uint32_t>(intersection / whole > threshold);
       }
       if (any != 0) return true;
@@ -69,6 +72,57 @@ class KeptBoxes {
 
  private:
   std::vector<float> x_low_, y_low_, x_high_, y_high_, area_;
+};
+
+// The boxes that were kept, by bands of x about as wide as a box. Boxes that overlap have an x and so its band in
+// common; where offsets tell classes apart, most boxes of other classes are never met.
+class KeptBoxes {
+ public:
+  // None yet, with bands that suit the candidates among the boxes.
+  template <typename Candidates>
+  void Reset(const Candidates& candidates, const Rectangle* boxes) {
+    double low = std::numeric_limits<double>::max(), high = -low, widths = 0, count = 0;
+    for (const auto& candidate : candidates) {
+      const Rectangle& box = boxes[candidate.box];
+      if (!CanOverlap(box)) continue;
+      low = std::min<double>(low, box.x_low);
+      high = std::max<double>(high, box.x_high);
+      widths += static_cast<double>(box.x_high) - box.x_low;
+      ++count;
+    }
+    used_ = 1;
+    if (count > kFewBoxes) used_ = static_cast<size_t>(std::clamp((high - low) / widths * count, 1.0, kMostBands));
+    if (bands_.size() < used_) bands_.resize(used_);
+    for (size_t i = 0; i < used_; ++i) bands_[i].Clear();
+    origin_ = low;
+    bands_by_x_ = used_ > 1 ? static_cast<double>(used_) / (high - low) : 0;
+  }
+
+  void Add(const Rectangle& box) {
+    if (!CanOverlap(box)) return;
+    for (size_t i = BandOf(box.x_low), last = BandOf(box.x_high); i <= last; ++i) bands_[i].Add(box);
+  }
+
+  bool OverlapWith(const Rectangle& box, float threshold) const {
+    if (!CanOverlap(box)) return false;
+    for (size_t i = BandOf(box.x_low), last = BandOf(box.x_high); i <= last; ++i) {
+      if (bands_[i].OverlapWith(box, threshold)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr double kFewBoxes = 64;  // are looked through as fast as they are found
+  static constexpr double kMostBands = 1024;
+
+  // Never falls as x grows.
+  size_t BandOf(float x) const {
+    return std::min(used_ - 1, static_cast<size_t>((static_cast<double>(x) - origin_) * bands_by_x_));
+  }
+
+  std::vector<BoxList> bands_;  // the first `used_`; the others keep their memory
+  size_t used_ = 1;
+  double origin_ = 0, bands_by_x_ = 0;
 };
 
 struct Suppression {
@@ -160,20 +214,22 @@ class NonMaxSuppression final : public DataSized {
   // Class i of all batch entries' together. A score that is not a number is never selected.
   void Select(const Suppression& s, const float* scores, int64_t i, Part& part) const {
     part.ranked.clear();
-    part.kept.Clear();
     const float* const own = scores + i * s.boxes;
     for (int64_t box = 0; box < s.boxes; ++box) {
       if (s.score ? own[box] > *s.score : own[box] == own[box]) part.ranked.push_back({own[box], box});
     }
     std::make_heap(part.ranked.begin(), part.ranked.end(), ComesAfter);
     const int64_t batch = i / s.classes;
-    while (!part.ranked.empty() && static_cast<int64_t>(part.kept.size()) < s.most) {
+    const Rectangle* const boxes = corners_.data() + batch * s.boxes;
+    part.kept.Reset(part.ranked, boxes);
+    for (int64_t kept = 0; kept < s.most && !part.ranked.empty();) {
       std::pop_heap(part.ranked.begin(), part.ranked.end(), ComesAfter);
       const int64_t chosen = part.ranked.back().box;
       part.ranked.pop_back();
-      const Rectangle& box = corners_[static_cast<size_t>(batch * s.boxes + chosen)];
+      const Rectangle& box = boxes[chosen];
       if (part.kept.OverlapWith(box, s.overlap)) continue;
       part.kept.Add(box);
+      ++kept;
       part.selected.insert(part.selected.end(), {batch, i % s.classes, chosen});
     }
   }
