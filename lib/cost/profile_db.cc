@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "lib/cost/network_file_system.h"
 #include "partitiontuner/cost/profile.h"
 
 namespace pt {
@@ -212,20 +213,25 @@ struct ProfileDb::Connection {
   Result<Measurement> ReadRow(sqlite3_stmt* row, Hash128* hash) const;
 };
 
+// Processes share the index of a write-ahead log as memory, which machines cannot: over a network, a rollback journal.
+// With that one, only syncing in full keeps the file whole when the power fails.
 Status ProfileDb::Connection::Configure() {
   sqlite3_extended_result_codes(database.get(), 0);
-  // Switching a new file to write-ahead logging needs it alone, and SQLite does not call the busy handler
-  // for that: another process opening at the same moment is waited for here.
+  const bool on_network = IsOnNetwork(path);
+  // Switching a file's journal needs it alone, and SQLite does not call the busy handler for that: another process
+  // opening at the same moment is waited for here.
+  const char* const journal = on_network ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyTimeoutMs);
   for (;;) {
-    const int code = sqlite3_exec(database.get(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+    const int code = sqlite3_exec(database.get(), journal, nullptr, nullptr, nullptr);
     if (code == SQLITE_OK) break;
     if ((code & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() > give_up) {
       return Fault(code & 0xff, "open it");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return Execute("PRAGMA synchronous=NORMAL; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF", "open it");
+  PT_CHECK_OK(Execute(on_network ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", "open it"));
+  return Execute("PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF", "open it");
 }
 
 Status ProfileDb::Connection::CreateTable() {

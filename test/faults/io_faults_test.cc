@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -32,7 +33,8 @@ bool EndsTheProcess(const Fault& fault) { return std::string(fault.how) == "kill
 // A folder of its own for each try, and a mark beside it.
 class Trial {
  public:
-  Trial() : root_(fs::temp_directory_path() / ("pt-io-faults-" + std::to_string(::getpid()))) {
+  explicit Trial(bool on_network = false)
+      : on_network_(on_network), root_(fs::temp_directory_path() / ("pt-io-faults-" + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     fs::create_directories(folder());
   }
@@ -49,12 +51,14 @@ class Trial {
     options.environment = {"LD_PRELOAD=" PT_IO_SHIM, "PT_IO_FOLDER=" + folder().string(),
                            "PT_IO_NTH=" + std::to_string(nth), std::string("PT_IO_HOW=") + fault.how,
                            "PT_IO_MARK=" + mark().string()};
+    if (on_network_) options.environment.push_back("PT_IO_NETWORK=1");
     if (fault.stays) options.environment.push_back("PT_IO_ON=1");
     return RunCommand(words, options);
   }
 
  private:
   fs::path mark() const { return root_ / "mark"; }
+  bool on_network_;
   fs::path root_;
 };
 
@@ -106,12 +110,13 @@ TEST_CASE("Files, AreOldOrNewWhateverCallFails", "[faults]") {
 }
 
 TEST_CASE("ProfileDb, KeepsWhatItSaidItHadStoredWhateverCallFails", "[faults][slow]") {
+  const bool on_network = GENERATE(false, true);
   for (const bool fresh : {true, false}) {
     for (const Fault& fault : kFaults) {
-      CAPTURE(fault.how, fresh);
+      CAPTURE(fault.how, fresh, on_network);
       const int calls = ForEachCall([&](int nth) {
         CAPTURE(nth);
-        const Trial trial;
+        const Trial trial(on_network);
         const std::string path = trial.folder() / "profile.db";
         constexpr Fault kNone = {"", false};
         if (!fresh) REQUIRE(trial.Write({"database", path, "0", "3"}, kNone, kMostCalls * 100).exit_code == 0);
@@ -119,6 +124,7 @@ TEST_CASE("ProfileDb, KeepsWhatItSaidItHadStoredWhateverCallFails", "[faults][sl
         if (!trial.reached()) return false;
         CAPTURE(result.exit_code, result.err, result.out);
         CHECK(EndsWell(result, fault));
+        CHECK_FALSE((on_network && (fs::exists(path + "-wal") || fs::exists(path + "-shm"))));
         Result<ProfileDb> db = ProfileDb::Open(path);
         INFO((db.ok() ? "" : ToString(db.error())));
         REQUIRE(db.ok());

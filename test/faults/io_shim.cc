@@ -4,10 +4,12 @@
 //   PT_IO_NTH     which call, from 1; also all that follow where PT_IO_ON is set
 //   PT_IO_HOW     ENOSPC, EIO, EROFS, short, kill (before the call), torn (after half of the write)
 //   PT_IO_MARK    a file that is made when the call comes
+// With PT_IO_NETWORK set, the folder lies on NFS.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -145,6 +147,12 @@ int mkdir(const char* path, mode_t mode) {
 
 int rename(const char* from, const char* to) {
   return Fails(to) ? -1 : Real<int(const char*, const char*)>("rename")(from, to);
+}
+
+int statfs(const char* path, struct statfs* about) {
+  const int code = Real<int(const char*, struct statfs*)>("statfs")(path, about);
+  if (code == 0 && Counts(path) && !Environment("PT_IO_NETWORK").empty()) about->f_type = 0x6969;
+  return code;
 }
 
 }  // extern "C"

@@ -54,7 +54,8 @@ Json ToJson(const Profile& profile);
 std::string ProfileText(const Profile& profile);
 Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 
-// The database: SQLite, write-ahead log, one row per key. Several processes may use one file at once.
+// The database: SQLite, one row per key. Several processes may use one file at once, on several machines where it lies
+// on a network file system (by a rollback journal; elsewhere by a write-ahead log).
 // A ProfileDb belongs to one thread at a time.
 class ProfileDb {
  public:
