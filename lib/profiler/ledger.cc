@@ -12,6 +12,7 @@ Ledger::Ledger(const ProfilingTask& task, const WorkList& list, const ProgressCa
       known_failures_(list.known_failures),
       noises_(list.known_noises) {
   report_.needed = list.needed;
+  report_.in_other_shards = list.in_other_shards;
   report_.reused = list.reused;
   progress_.total = list.needed;
   progress_.reused = list.reused;

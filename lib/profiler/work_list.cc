@@ -78,6 +78,15 @@ bool IsOfSlowHandOvers(const ProfilingTask& task, const std::map<Hash128, Measur
   return static_cast<double>(hand_over_ns) < kMuchFaster * static_cast<double>(row->second.median_ns);
 }
 
+// What the decision that the key belongs to is about.
+std::string DecisionOf(const Graph& graph, std::span<const Candidate> candidates, const NeededKey& key) {
+  return key.kind == &kRunKind ? WorkSignature(graph, candidates[key.candidate().candidate].nodes) : key.key.text;
+}
+
+bool IsInShard(const std::string& decision, const Shard& shard) {
+  return shard.count <= 1 || HashText(decision).low % shard.count == shard.index;
+}
+
 // What the database knows of other ways to do the same work.
 class KnownTimes {
  public:
@@ -105,6 +114,10 @@ class KnownTimes {
 
 }  // namespace
 
+bool IsInShard(const Graph& graph, std::span<const Candidate> candidates, const NeededKey& key, const Shard& shard) {
+  return IsInShard(DecisionOf(graph, candidates, key), shard);
+}
+
 double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
 
 void WorkItem::Fail(const Error& error) {
@@ -123,12 +136,17 @@ Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
   for (const NeededKey& key : needed) keys.push_back(key.key);
   PT_ASSIGN(const auto known, task.db.Get(keys));
   WorkList list;
-  list.needed = needed.size();
   const std::string& refresh = task.options.refresh;
   const bool slow_hand_overs = IsOfSlowHandOvers(task, known, hand_over_ns);
   std::map<std::string, size_t> decision_of;
   KnownTimes known_times(task);
   for (NeededKey& key : needed) {
+    std::string decision = DecisionOf(task.graph, task.candidates, key);
+    if (!IsInShard(decision, task.options.shard)) {
+      ++list.in_other_shards;
+      continue;
+    }
+    ++list.needed;
     const auto row = known.find(key.key.hash);
     const bool again = (!refresh.empty() && fnmatch(refresh.c_str(), key.key.text.c_str(), 0) == 0) ||
                        (slow_hand_overs && key.kind->turn == CostKind::Turn::kFirst);
@@ -136,10 +154,6 @@ Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
       NoteKnown(task, scope, key, row->second, list);
       known_times.Note(key, row->second);
       continue;
-    }
-    std::string decision = key.key.text;
-    if (key.kind == &kRunKind) {
-      decision = WorkSignature(task.graph, task.candidates[key.candidate().candidate].nodes);
     }
     const auto [at, added] = decision_of.emplace(std::move(decision), list.decisions.size());
     if (added) list.decisions.emplace_back();

@@ -50,7 +50,7 @@ using Decision = std::vector<WorkItem>;
 
 struct WorkList {
   std::vector<Decision> decisions;  // heaviest first, costs of the executor before all
-  size_t needed = 0, reused = 0, known_failures = 0;
+  size_t needed = 0, reused = 0, known_failures = 0, in_other_shards = 0;
   std::vector<std::pair<double, std::string>> known_noises;  // of reused measurements of work, with their labels
 };
 // A rough time of one core, to order work and to say how much is left before anything was measured.

@@ -130,6 +130,62 @@ TEST_CASE("PtProfile, ExportAndImportCarryAProfile", "[cli]") {
   CHECK(RunTool("pt-plan", {profiled.model, "--profile", profiled.place.path() + "/cut.json"}).exit_code == 3);
 }
 
+TEST_CASE("PtProfile, ShardsOfSeveralDatabasesMakeOneProfile", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), shards = place.path() + "/shards", whole = place.path() + "/whole.db";
+  std::filesystem::create_directories(shards);
+  int64_t needed = 0, elsewhere = 0;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> jobs = {
+      {"0/3", {}}, {"3", {"SLURM_ARRAY_TASK_ID=5", "SLURM_ARRAY_TASK_MIN=4"}}, {"3", {"JOB_COMPLETION_INDEX=2"}}};
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    CommandOptions options;
+    options.environment = jobs[i].second;
+    const std::string name = shards + "/" + std::to_string(i);
+    const CommandResult result = RunTool("pt-profile",
+                                         {model, "--db", name + ".db", "--shard", jobs[i].first, "-o", name + ".json",
+                                          "--format", "json", "--max-time", "5ms", "--max-noise", "50%"},
+                                         options);
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    const Json report = Parsed(result.out);
+    needed += *report.find("needed")->as_int();
+    elsewhere += *report.find("in_other_shards")->as_int();
+  }
+  CHECK(elsewhere == 2 * needed);
+  const CommandResult merged = RunTool("pt-profile", {"--import", shards, "--db", whole});
+  REQUIRE(merged.exit_code == 0);
+  CHECK(merged.err.find(" 0 known already, 0 in place of others") != std::string::npos);
+  const Json all = Parsed(RunTool("pt-profile", {model, "--db", whole, "--format", "json"}).out);
+  CHECK(*all.find("measured")->as_int() == 0);
+  CHECK(*all.find("reused")->as_int() == needed);
+  const std::string first = shards + "/0.json", second = shards + "/1.json";
+  const CommandResult again = RunTool("pt-profile", {"--import", first, "--import", second, "--db", whole});
+  CHECK(again.exit_code == 0);
+  CHECK(again.err.find(" 0 new, ") != std::string::npos);
+  CHECK(RunTool("pt-profile", {"--import", place.path() + "/branchy", "--db", whole}).exit_code == 3);
+}
+
+TEST_CASE("PtProfile, AShardThatDoesNotExistIsRefused", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy();
+  const auto code = [&](const std::string& shard, const std::vector<std::string>& environment = {}) {
+    CommandOptions options;
+    options.environment = environment;
+    return RunTool("pt-profile", {model, "--db", place.path() + "/p.db", "--dry-run", "--shard", shard}, options)
+        .exit_code;
+  };
+  CHECK(code("0/1") == 0);
+  for (const char* wrong : {"1/1", "4/4", "1/0", "0", "-1/3", "a/3", "1/b", "/", "1/", "1/2/3", "0/9999999999", "3"}) {
+    CAPTURE(wrong);
+    CHECK(code(wrong) == 2);
+  }
+  CHECK(code("3", {"SLURM_ARRAY_TASK_ID=3"}) == 2);
+  CHECK(code("3", {"SLURM_ARRAY_TASK_ID=one"}) == 2);
+  CHECK(code("3", {"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_TASK_MIN=2"}) == 2);
+  CHECK(code("3", {"JOB_COMPLETION_INDEX=2"}) == 0);
+  CHECK(RunTool("pt-profile", {"--shard", "0/2"}).exit_code == 2);
+}
+
 TEST_CASE("PtProfile, BudgetOverIsExitSixAndInterruptIsResumed", "[cli]") {
   const Workplace place;
   const std::string model = place.Branchy(), db = place.path() + "/profile.db";

@@ -104,6 +104,51 @@ TEST_CASE("Measure, EveryNeededKeyOnceThenNothing", "[profiler]") {
   }
 }
 
+TEST_CASE("Measure, ShardsHaveEveryDecisionOnce", "[profiler]") {
+  const TemporaryFolder folder;
+  Scene scene;
+  std::map<Hash128, Measurement> together;
+  size_t needed = 0;
+  for (uint32_t index = 0; index < 3; ++index) {
+    ProfileDb db = ProfileDb::Open(folder.file("shard" + std::to_string(index))).value();
+    MeasureOptions options = scene.fast;
+    options.shard = {index, 3};
+    const Result<MeasureReport> report = scene.Measure(db, options);
+    REQUIRE(report.ok());
+    CHECK(report->measured == report->needed);
+    CHECK(report->missing == 0);
+    needed += report->needed;
+    const std::map<Hash128, Measurement> rows = db.All().value();
+    CHECK(rows.size() == report->needed);
+    for (const auto& [hash, row] : rows) CHECK(together.emplace(hash, row).second);
+  }
+  const auto keys =
+      NeededKeys(scene.graph, MeasuredPlatform(*scene.machine), scene.candidates, LibraryVersions(*scene.machine));
+  CHECK(needed == keys.size());
+  // All ways to do the same work are in one shard.
+  std::map<std::string, uint32_t> shard_of;
+  for (const NeededKey& key : keys) {
+    uint32_t homes = 0;
+    for (uint32_t index = 0; index < 3; ++index) {
+      if (!IsInShard(scene.graph, scene.candidates, key, {index, 3})) continue;
+      ++homes;
+      if (key.kind != &kRunKind) continue;
+      const std::string work = WorkSignature(scene.graph, scene.candidates[key.candidate().candidate].nodes);
+      CHECK(shard_of.emplace(work, index).first->second == index);
+    }
+    CHECK(homes == 1);
+  }
+  // Put together they are the profile of one machine.
+  ProfileDb joined = ProfileDb::Open(folder.file("joined")).value();
+  Profile profile;
+  profile.measurements = together;
+  REQUIRE(joined.Import(profile).ok());
+  const Result<MeasureReport> rest =
+      scene.Measure(joined, scene.fast, [](const MeasureProgress&) { FAIL("measured again"); });
+  REQUIRE(rest.ok());
+  CHECK(rest->reused == keys.size());
+}
+
 TEST_CASE("Measure, CostsOfSlowHandOversAreMeasuredAgain", "[profiler]") {
   Scene scene;
   const Platform& platform = scene.machine->platform();

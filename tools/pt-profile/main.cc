@@ -7,7 +7,6 @@
 
 #include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
-#include "partitiontuner/support/file.h"
 #include "tools/common/commands.h"
 #include "tools/common/flag_rules.h"
 #include "tools/common/flags.h"
@@ -17,8 +16,10 @@
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/feature_tables.h"
+#include "tools/pt-profile/import.h"
 #include "tools/pt-profile/isolation.h"
 #include "tools/pt-profile/operator_table.h"
+#include "tools/pt-profile/shard.h"
 #include "tools/pt-profile/validate.h"
 #include "tools/pt-profile/watch_page.h"
 
@@ -27,8 +28,9 @@ namespace {
 
 struct ProfileFlags {
   CommonFlags common;
-  std::string output, features, import, budget, max_noise = "2%", max_time, refresh, isolate = "none",
-                                                key_timeout = "120s";
+  std::string output, features, budget, max_noise = "2%", max_time, refresh, shard, isolate = "none",
+                                        key_timeout = "120s";
+  std::vector<std::string> imports;
   uint32_t min_samples = 0;
   bool dry_run = false, require_stable = false, validate = false;
   bool isolate_worker = false;  // this is the child process
@@ -43,8 +45,10 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
                  "write what predictions are made from there\n(and the dependencies of the nodes beside it)")
       ->option_text("FILE.csv")
       ->group("Profile");
-  app.add_option("--import", flags.import, "put the measurements of a profile file into the database")
-      ->option_text("FILE.json")
+  app.add_option("--import", flags.imports,
+                 "put the measurements of a profile or of another\ndatabase, or of all in a folder, into the database")
+      ->option_text("FILE | FOLDER")
+      ->allow_extra_args(false)
       ->group("Profile");
   app.add_option(
          "--budget", flags.budget,
@@ -53,6 +57,11 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->group("Profile");
   app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")
       ->option_text("GLOB")
+      ->group("Profile");
+  app.add_option("--shard", flags.shard,
+                 "measure part I (from 0) of N alone, where machines share the work\n(N alone: I is the number of the "
+                 "Slurm or Kubernetes task)")
+      ->option_text("I/N")
       ->group("Profile");
   app.add_option("--isolate", flags.isolate,
                  "process: measure in a child process (none)\n(where a kernel that crashes or hangs fails alone)")
@@ -84,13 +93,15 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
 std::vector<FlagRule> Rules() {
   return {{.flag = "--validate", .excludes = {"model"}, .why = "it is about all of a database"},
           {.flag = "--validate", .excludes = {"--db none"}, .why = "it reads a database"},
-          {.flag = "--import", .excludes = {"--db none"}, .why = "it writes to a database"}};
+          {.flag = "--import", .excludes = {"--db none"}, .why = "it writes to a database"},
+          {.flag = "--shard", .needs = {"model"}, .why = "it is a part of what a model needs"}};
 }
 
 Result<MeasureOptions> MeasureOptionsOf(const ProfileFlags& flags, const CancelToken& cancel) {
   MeasureOptions options;
   options.cancel = &cancel;
   options.refresh = flags.refresh;
+  PT_ASSIGN(options.shard, ParseShard(flags.shard));
   PT_ASSIGN(options.max_noise, ParseShare(flags.max_noise, "--max-noise"));
   if (flags.min_samples > 0) options.min_samples = flags.min_samples;
   if (!flags.max_time.empty()) {
@@ -102,19 +113,6 @@ Result<MeasureOptions> MeasureOptionsOf(const ProfileFlags& flags, const CancelT
       return MakeError(ErrorCode::kUsage, "usage.value", "--budget must be longer than nothing");
   }
   return options;
-}
-
-Status ImportProfile(const ProfileFlags& flags, const Console& console) {
-  const Limits limits;
-  PT_ASSIGN(const std::string text, ReadFile(flags.import, limits.profile_bytes));
-  PT_ASSIGN(const Json json, ParseJson(text, flags.import, limits));
-  PT_ASSIGN(const Profile profile, ProfileFromJson(json, flags.import));
-  const std::string path = flags.common.db.empty() ? ProfileDb::DefaultPath() : flags.common.db;
-  PT_ASSIGN(ProfileDb db, ProfileDb::Open(path));
-  PT_CHECK_OK(db.Import(profile));
-  console.Note(std::to_string(profile.measurements.size()) + " measurements of " + flags.import + " are now in " +
-               path);
-  return {};
 }
 
 // The memory that the process which watches this one has, and what earlier ones went down at.
@@ -203,6 +201,7 @@ Json ReportJson(const MeasureReport& report) {
   json.Set("measured", static_cast<int64_t>(report.measured));
   json.Set("reused", static_cast<int64_t>(report.reused));
   json.Set("failed", static_cast<int64_t>(report.failed));
+  if (report.in_other_shards > 0) json.Set("in_other_shards", static_cast<int64_t>(report.in_other_shards));
   json.Set("missing", static_cast<int64_t>(report.missing));
   json.Set("skipped", static_cast<int64_t>(report.skipped));
   if (report.skipped > 0) json.Set("skip_reason", report.skip_reason);
@@ -219,6 +218,7 @@ std::string ReportLine(const MeasureReport& report, int64_t elapsed_ns) {
   std::string line = "profile: " + std::to_string(report.needed - report.missing) + " of " +
                      std::to_string(report.needed) + " measurements (" + std::to_string(report.reused) + " reused, " +
                      std::to_string(report.failed) + " not possible), " + ShortTime(elapsed_ns);
+  if (report.in_other_shards > 0) line += ", " + std::to_string(report.in_other_shards) + " belong to other shards";
   if (report.measured > 0)
     line += ", median noise " + Percent(report.median_noise) + ", worst " + Percent(report.worst_noise);
   return line;
@@ -235,7 +235,9 @@ Status WriteFeatures(const ProfileFlags& flags, const Machine& machine, const Mo
 
 Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model) {
   const Machine& machine = engine.machine();
-  const auto needed = NeededKeys(*model.graph, MeasuredPlatform(machine), model.candidates, LibraryVersions(machine));
+  PT_ASSIGN(const Shard shard, ParseShard(flags.shard));
+  auto needed = NeededKeys(*model.graph, MeasuredPlatform(machine), model.candidates, LibraryVersions(machine));
+  std::erase_if(needed, [&](const NeededKey& key) { return !IsInShard(*model.graph, model.candidates, key, shard); });
   PT_ASSIGN(const Profile profile, engine.ProfileOf(model));
   PT_CHECK_OK(WriteFeatures(flags, machine, model, profile));
   size_t known = 0;
@@ -345,8 +347,8 @@ int Main(int argc, char** argv) {
     if (const Status status = CheckWritable(file); !status.ok()) return console.Fail(status.error());
   }
   const bool isolates = flags.isolate == "process" && !flags.isolate_worker && !flags.dry_run && !flags.validate;
-  if (!flags.import.empty() && !flags.isolate_worker) {
-    const Status status = ImportProfile(flags, console);
+  if (!flags.imports.empty() && !flags.isolate_worker) {
+    const Status status = ImportProfiles(flags.imports, flags.common.db, console);
     if (!status.ok()) return console.Fail(status.error());
     if (flags.common.model.empty()) return 0;
   }

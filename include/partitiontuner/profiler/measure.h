@@ -15,6 +15,8 @@
 
 namespace pt {
 
+struct NeededKey;
+
 // Told by MeasureProfile, on its thread, what it is at: for who watches the process from outside, where a kernel may
 // bring all of it down. Between two calls nothing of a key is compiled, run or freed but what Begin named.
 class MeasureWatch {
@@ -33,6 +35,14 @@ struct MeasureFault {
   bool is_lasting = true;  // of the kernel itself: stored as impossible where the key is a candidate's or a reorder's
 };
 
+// One of `count` parts of all work, for machines of one kind that share it. A part has whole decisions (the ways to do
+// the same work are compared on one machine), and of all models together each decision is in one part alone.
+struct Shard {
+  uint32_t index = 0, count = 1;  // index < count
+};
+// Whether the key is measured in that part.
+bool IsInShard(const Graph& graph, std::span<const Candidate> candidates, const NeededKey& key, const Shard& shard);
+
 struct MeasureOptions {
   // Target: half width of the median's confidence interval over it. What is slower than another way to do the same work
   // may be noisier the slower it is; 100 ns always do, and a forty-thousandth of what the whole network takes.
@@ -45,6 +55,7 @@ struct MeasureOptions {
   // Overheads, waits and fetching again too, if hand-overs between cores take much less time now than the database
   // says: a virtual machine's cores lay on different chips then, which is rarer.
   bool watch_hand_overs = true;
+  Shard shard;  // only what is in it is needed
   const CancelToken* cancel = nullptr;
   MeasureWatch* watch = nullptr;
   // By ToHex(MeasurementKey::hash): not tried, but failed, or skipped this time.
@@ -81,7 +92,8 @@ struct MeasureReport {
   // Of the missing: tried, but failed for a reason unrelated to the kernel (no memory at that moment, a device that
   // failed, a bug). Nothing of them is stored; the next call tries them again.
   size_t skipped = 0;
-  std::string skip_reason;  // of the first of them
+  size_t in_other_shards = 0;  // keys, known or not, beside those needed here
+  std::string skip_reason;     // of the first of them
   double median_noise = 0, worst_noise = 0;
   std::string worst_key;
   bool interrupted = false, out_of_budget = false;
