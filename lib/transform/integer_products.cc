@@ -14,6 +14,22 @@ constexpr int kMostMoves = 4;
 
 bool IsMove(const Node& node) { return (IsReshaping(node) || IsOp(node, "Transpose")) && !node.inputs.empty(); }
 
+// The axis of the product's second operand that runs along the output's channels.
+int64_t ChannelAxis(const Graph& graph, const Node& product) {
+  if (IsOp(product, "Conv")) return 0;
+  if (IsOp(product, "ConvTranspose")) return ReadConvolutionGroups(product) == 1 ? 1 : LinearQuantisation::kWholeTensor;
+  if (IsOp(product, "Gemm")) return ReadGemm(product).transpose_b ? 0 : 1;
+  return static_cast<int64_t>(graph.value(product.inputs[1]).type.dims.size()) - 1;
+}
+
+bool SuitsProduct(const Graph& graph, const LinearQuantisation& quantisation, const Node& product) {
+  const bool window = IsOp(product, "Conv") || IsOp(product, "ConvTranspose");
+  if (!HasCentredZeros(quantisation) && (window || !quantisation.is_whole())) return false;
+  return quantisation.is_whole() || quantisation.axis == ChannelAxis(graph, product);
+}
+
+}  // namespace
+
 bool ComesFromBytes(const Graph& graph, ValueId value) {
   for (int i = 0; i <= kMostMoves && value.valid(); ++i) {
     const NodeId producer = graph.value(value).producer;
@@ -29,23 +45,10 @@ bool ComesFromBytes(const Graph& graph, ValueId value) {
   return false;
 }
 
-// The axis of the product's second operand that runs along the output's channels.
-int64_t ChannelAxis(const Graph& graph, const Node& product) {
-  if (IsOp(product, "Conv")) return 0;
-  if (IsOp(product, "ConvTranspose")) return ReadConvolutionGroups(product) == 1 ? 1 : LinearQuantisation::kWholeTensor;
-  if (IsOp(product, "Gemm")) return ReadGemm(product).transpose_b ? 0 : 1;
-  return static_cast<int64_t>(graph.value(product.inputs[1]).type.dims.size()) - 1;
-}
-
-bool SuitsProduct(const Graph& graph, const LinearQuantisation& quantisation, const Node& product) {
-  const bool window = IsOp(product, "Conv") || IsOp(product, "ConvTranspose");
+bool HasCentredZeros(const LinearQuantisation& quantisation) {
   const int64_t middle = quantisation.type == DataType::kUint8 ? 128 : 0;
-  const bool symmetric = std::ranges::all_of(quantisation.zero_points, [&](int64_t z) { return z == middle; });
-  if (!symmetric && (window || !quantisation.is_whole())) return false;
-  return quantisation.is_whole() || quantisation.axis == ChannelAxis(graph, product);
+  return std::ranges::all_of(quantisation.zero_points, [&](int64_t z) { return z == middle; });
 }
-
-}  // namespace
 
 bool IsReadByIntegerProduct(const Graph& graph, const Node& dequantisation, Use use) {
   const auto quantisation = LinearQuantisationOf(graph, dequantisation);

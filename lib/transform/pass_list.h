@@ -8,6 +8,7 @@ namespace pt {
 Result<std::optional<Graph>> InlineConstantIf(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> WidenSmallFloats(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ExpandQLinear(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> CentreWeights(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MoveQuantisation(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SplitDequantisation(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context);

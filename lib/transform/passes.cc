@@ -10,6 +10,8 @@ constexpr Pass kPasses[] = {
     {"inline-constant-if", "replaces an If whose condition is constant by the branch taken", InlineConstantIf},
     {"expand-qlinear", "spells QLinearConv and QLinearMatMul out as DequantizeLinear, product and QuantizeLinear",
      ExpandQLinear},
+    // Before fold-constants, which folds the weights that no product of integers can take.
+    {"centre-weights", "gives convolutions of integers weights with a zero point of 0", CentreWeights},
     {"move-quantisation", "moves integers through Reshape, Transpose, MaxPool, …; drops pairs of equal parameters",
      MoveQuantisation},
     {"split-dequantisation", "gives every reader of a DequantizeLinear its own", SplitDequantisation},

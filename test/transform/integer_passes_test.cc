@@ -90,6 +90,70 @@ TEST_CASE("FoldConstants, KeepsTheIntegersOfQuantisedProducts", "[transform]") {
   CHECK(std::ranges::count(both, "Conv") == 2);
 }
 
+// The operators of a convolution of integers whose weights, with these zero points and attributes, are dequantised.
+Ops ConvolutionAfter(std::string_view weights, std::string_view parameters, std::string_view attributes,
+                     std::string_view front = "q = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n") {
+  return QuantisedAfter("input x float32[2,8,60,50]\nconst w " + std::string(weights) + "\n" + std::string(front) +
+                        std::string(parameters) + "y = Conv(r, v) " + std::string(attributes) + "\noutput y\n");
+}
+
+TEST_CASE("CentreWeights, WeightsThatFitTakeTheirZeroPointAlong", "[transform]") {
+  const Ops integers = {"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv"};
+  constexpr std::string_view kFew =
+      "uint8[3,8,1,1] ints 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 227";
+  // From -100 to 127 less the zero point.
+  CHECK(ConvolutionAfter(kFew, "const z uint8[] value 100\nv = DequantizeLinear(w, sw, z)\n", "") == integers);
+  // One pair for each filter: from -128 to 127 in the last one.
+  CHECK(ConvolutionAfter(kFew,
+                         "const s float32[3] floats 0.1 0.2 0.3\nconst z uint8[3] ints 7 0 100\n"
+                         "v = DequantizeLinear(w, s, z) axis=0\n",
+                         "") == integers);
+  CHECK(ConvolutionAfter("int8[3,8,1,1] ints -28 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 127",
+                         "const z int8[] value 100\nv = DequantizeLinear(w, sw, z)\n", "pads=[1,0,2,1]") == integers);
+  // One too far on either side, and too few filters or too little work for the sums of windows.
+  const Ops real = {"QuantizeLinear", "DequantizeLinear", "Conv"};
+  CHECK(ConvolutionAfter(kFew, "const z uint8[] value 99\nv = DequantizeLinear(w, sw, z)\n", "") == real);
+  CHECK(ConvolutionAfter("uint8[40,8,1,1] whole 3", "const z uint8[] value 100\nv = DequantizeLinear(w, sw, z)\n",
+                         "") == real);
+  CHECK(ConvolutionAfter(kFew, "const z uint8[] value 129\nv = DequantizeLinear(w, sw, z)\n", "") == real);
+}
+
+TEST_CASE("CentreWeights, WhatDoesNotFitIsTheSumOfTheWindowTimesANumber", "[transform]") {
+  Ops sum = {"QuantizeLinear",
+             "DequantizeLinear",
+             "DequantizeLinear",
+             "DequantizeLinear",
+             "DequantizeLinear",
+             "Add",
+             "Conv",
+             "Conv"};
+  const auto after = [&](std::string_view weights, std::string_view zero, std::string_view attributes) {
+    Ops ops =
+        ConvolutionAfter(weights, "const z " + std::string(zero) + "\nv = DequantizeLinear(w, sw, z)\n", attributes);
+    std::ranges::sort(ops);
+    return ops;
+  };
+  std::ranges::sort(sum);
+  for (const char* attributes : {"", "pads=[1,2,0,1]", "strides=[2,1] dilations=[1,2]", "auto_pad=\"SAME_UPPER\""}) {
+    CAPTURE(attributes);
+    CHECK(after("uint8[40,8,3,2] whole 3", "uint8[] value 100", attributes) == sum);
+    CHECK(after("uint8[40,8,3,2] whole 4", "uint8[] value 255", attributes) == sum);
+    CHECK(after("uint8[40,8,3,2] whole 5", "uint8[1] value 0", attributes) == sum);
+    CHECK(after("int8[40,8,3,2] whole 6", "int8[] value -128", attributes) == sum);
+    CHECK(after("int8[40,8,3,2] whole 7", "int8[] value 9", attributes) == sum);
+  }
+  // Not where it would have to be done for every group, or times another number for each filter.
+  const Ops real = {"QuantizeLinear", "DequantizeLinear", "Conv"};
+  CHECK(after("uint8[40,1,3,2] whole 3", "uint8[] value 100", "group=8") ==
+        Ops{"Conv", "DequantizeLinear", "QuantizeLinear"});
+  CHECK(
+      ConvolutionAfter("uint8[40,8,3,2] whole 3",
+                       "const s float32[40] ones\nconst z uint8[40] value 100\nv = DequantizeLinear(w, s, z) axis=0\n",
+                       "") == real);
+  CHECK(ConvolutionAfter("uint8[40,8,3,2] whole 3", "const z uint8[] value 100\nv = DequantizeLinear(w, sw, z)\n", "",
+                         "r = Relu(x)\n") == Ops{"Relu", "Conv"});
+}
+
 TEST_CASE("FoldConstants, TransposedIntegersOfProductsStayIntegers", "[transform]") {
   const Ops ops = QuantisedAfter(
       "input x float32[5,7]\nconst w int8[9,7] whole 1\nq = QuantizeLinear(x, sa, za)\n"
