@@ -13,12 +13,17 @@ void AloneChoice::Note(Way way, int64_t took_ns) {
     return;
   }
   spent_ns_ += took_ns;
+  if (settling_ns_ > 0) {
+    settling_ns_ -= took_ns;
+    return;
+  }
   window_ns_ += took_ns;
   ++window_runs_;
-  if (window_ns_ >= kLongWindowNs || (window_ns_ >= kWindowNs && window_runs_ >= 2)) EndWindow();
+  if (window_ns_ >= windows_.long_ns || (window_ns_ >= windows_.least_ns && window_runs_ >= 2)) EndWindow();
 }
 
 void AloneChoice::EndWindow() {
+  const Way before = Next();
   const double mean_ns = static_cast<double>(window_ns_) / static_cast<double>(window_runs_);
   const int64_t waited_ns = waited_ns_();
   if (trying_) {
@@ -32,6 +37,7 @@ void AloneChoice::EndWindow() {
   }
   waited_before_ns_ = waited_ns;
   window_ns_ = window_runs_ = 0;
+  if (Next() != before) settling_ns_ = windows_.settle_ns;
 }
 
 bool AloneChoice::TrialIsDue() const {
@@ -44,7 +50,8 @@ void AloneChoice::EndPair(double mean_ns) {
   trying_ = false;
   ++pairs_;
   score_ += std::clamp(std::log(own_mean_ns_ / mean_ns), -kMostPair, kMostPair);
-  if (score_ <= kLost || score_ >= kWon || pairs_ == kMostPairs) EndTrial(score_ >= std::min(kWon, kGain * pairs_));
+  const double gain = favoured_ == Way::kTogether ? windows_.gain_alone : kGain;
+  if (score_ <= kLost || score_ >= kWon || pairs_ == kMostPairs) EndTrial(score_ >= std::min(kWon, gain * pairs_));
 }
 
 void AloneChoice::EndTrial(bool won) {

@@ -23,10 +23,24 @@ namespace pt {
 class AloneChoice {
  public:
   enum class Way : uint8_t { kTogether, kAlone };
+  static constexpr int64_t kMs = 1'000'000;
+  static constexpr double kGain = 0.05;  // a pair, on the average: the logarithm of a quotient of means
+
+  // Times of runs, summed: overlapping ones fill a window several times as fast as time passes.
+  struct Windows {
+    int64_t least_ns = 10 * kMs;  // two and a half ticks of the scheduler
+    int64_t long_ns = 20 * kMs;   // one run of that length is a window
+    int64_t settle_ns = 0;        // of a trial and behind it: not counted at first
+    double gain_alone = kGain;    // what the caller alone must gain where a trial was never clear
+  };
+  // Where runs overlap, those that began the other way disturb the first ones for a tick or two, and the caller alone
+  // need gain nothing: no run of it waits for a tick, which a mean hardly shows.
+  static constexpr Windows kOverlapping = {60 * kMs, 120 * kMs, 20 * kMs, 0};
 
   // `waited_ns`: how long the run's threads have waited for their cores so far, all together, counted from anywhere.
   // Called once a window.
-  explicit AloneChoice(std::function<int64_t()> waited_ns) : waited_ns_(std::move(waited_ns)) {}
+  explicit AloneChoice(std::function<int64_t()> waited_ns, const Windows& windows = {10 * kMs, 20 * kMs, 0, kGain})
+      : waited_ns_(std::move(waited_ns)), windows_(windows) {}
 
   // For the run that begins.
   Way Next() const { return trying_ ? Other(favoured_) : favoured_; }
@@ -36,14 +50,10 @@ class AloneChoice {
   uint64_t switches() const { return switches_; }
 
  private:
-  static constexpr int64_t kMs = 1'000'000;
-  static constexpr int64_t kWindowNs = 10 * kMs;      // two and a half ticks of the scheduler
-  static constexpr int64_t kLongWindowNs = 20 * kMs;  // one run of that length is a window
   // In logarithms of quotients of means.
   static constexpr double kMostPair = 0.3;  // one in 1.35
   static constexpr double kWon = 0.4;       // so it takes two pairs
   static constexpr double kLost = -0.15;
-  static constexpr double kGain = 0.05;  // a pair, on the average, of a trial that was never clear
   static constexpr int kMostPairs = 6;
   // Pauses between trials, in lengths of a short one (two windows).
   static constexpr int64_t kLeastPause = 12, kMostPause = 48;
@@ -58,6 +68,8 @@ class AloneChoice {
   void EndTrial(bool won);
 
   std::function<int64_t()> waited_ns_;
+  Windows windows_;
+  int64_t settling_ns_ = 0;  // left of what is not counted
   Way favoured_ = Way::kTogether;
   bool cold_ = true;  // the first run, which finds nothing in any cache
   bool in_trial_ = false;

@@ -52,13 +52,14 @@ Status DispatchState::FindUnits() {
 }
 
 Result<RunReport> DispatchState::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs,
-                                     Trace* trace, const RunLimits& limits, int64_t start_ns, bool /*alone*/) {
+                                     Trace* trace, const RunLimits& limits, int64_t start_ns,
+                                     std::optional<size_t> /*alone_on*/) {
   if (trace != nullptr) {
     return MakeError(ErrorCode::kUsage, "run.dispatch_trace", "runs that decide where steps go cannot be traced",
                      "trace the run of a plan instead");
   }
   BeginRun();
-  PT_ASSIGN(RunReport report, RunState::Run(inputs, outputs, nullptr, limits, start_ns, false));
+  PT_ASSIGN(RunReport report, RunState::Run(inputs, outputs, nullptr, limits, start_ns, std::nullopt));
   report.decision_ns = decision_ns_.load();
   return report;
 }

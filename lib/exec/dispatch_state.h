@@ -31,7 +31,7 @@ class DispatchState final : public RunState {
   static Result<std::unique_ptr<RunState>> Make(const CompiledPlan& plan);
 
   Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                        const RunLimits& limits, int64_t start_ns, bool alone) override;
+                        const RunLimits& limits, int64_t start_ns, std::optional<size_t> alone_on) override;
   void RunOnCore(uint32_t core) noexcept override;
   void Abandon(std::span<const uint32_t> cores) noexcept override;
 

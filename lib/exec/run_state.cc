@@ -140,10 +140,8 @@ Status RunState::Allocate() {
     core_index_[worker] = i;
     taken.push_back(worker);
   }
-  if (!taken.empty()) {
-    Workers::Place(*this, taken);
-    Workers::Place(alone_job_, std::span(taken).first(1));
-  }
+  if (!taken.empty()) Workers::Place(*this, taken);
+  for (const uint32_t& core : taken) Workers::Place(*alone_jobs_.emplace_back(new AloneJob(*this)), {&core, 1});
   PlaceCounters();
   return {};
 }
@@ -343,12 +341,12 @@ Status RunState::BindBoundary(std::span<const LentTensor> inputs, std::span<cons
 }
 
 Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                                const RunLimits& limits, int64_t start_ns, bool alone) {
+                                const RunLimits& limits, int64_t start_ns, std::optional<size_t> alone_on) {
   PT_CHECK_OK(BindBoundary(inputs, outputs));
   PT_CHECK_OK(run_time_tensors_->Begin(InputViews(inputs), pool_));
   ++generation_;
   timed_ = trace != nullptr || plan_.virtual_clock;
-  alone_ = alone;
+  alone_ = alone_on.has_value();
   limits_ = limits;
   stopped_.store(false, std::memory_order_relaxed);
   error_.reset();
@@ -359,7 +357,7 @@ Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<co
     return std::move(status).error();
   }
   if (alone_) {
-    workers_.Run(alone_job_, Stay::kFree, limits_);
+    workers_.Run(*alone_jobs_[*alone_on], Stay::kFree, limits_);
   } else if (!cores_.empty()) {
     workers_.Run(*this, last_ns_ < kBriefNs ? Stay::kBrief : Stay::kOnCore, limits_);
     last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;

@@ -32,10 +32,11 @@ class RunState : public CoreJob, protected StopFlag {
   // True when the kernels at the boundary are bound to these very buffers.
   bool IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
 
-  // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null. `alone`: the
-  // calling thread does every step, in the plan's order; only where CanRunAlone, and without a trace.
+  // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null. `alone_on`: the
+  // calling thread does every step, in the plan's order, and holds that core of the program and no other; only where
+  // CanRunAlone, and without a trace.
   virtual Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                                const RunLimits& limits, int64_t start_ns, bool alone);
+                                const RunLimits& limits, int64_t start_ns, std::optional<size_t> alone_on);
 
   // Adds what its steps have taken so far; from any thread at any time.
   void AddCounters(std::vector<StepCounter>& sums) const;
@@ -175,8 +176,8 @@ class RunState : public CoreJob, protected StopFlag {
 
   const CompiledPlan& plan_;
   Workers& workers_;
-  AloneJob alone_job_{*this};
-  std::vector<size_t> core_index_;  // by worker: its place in the program
+  std::vector<std::unique_ptr<AloneJob>> alone_jobs_;  // by core of the program, which it holds
+  std::vector<size_t> core_index_;                     // by worker: its place in the program
 
   // Memory and kernels.
   std::vector<std::unique_ptr<DeviceBuffer>> arenas_;          // by device; null where the plan needs none

@@ -171,8 +171,17 @@ struct Session::Deck {
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
   bool may_run_alone = false;
-  bool one_core_paid = false;         // by the quota: threads that wait for each other would have all of them stopped
-  std::optional<AloneChoice> choice;  // guarded likewise
+  bool one_core_paid = false;  // by the quota: threads that wait for each other would have all of them stopped
+  std::optional<AloneChoice> single, overlapping;  // for runs by themselves, and beside others; guarded likewise
+  std::vector<uint32_t> alone_on;                  // by core of the program: runs that go alone there; guarded likewise
+
+  AloneChoice& ChoiceOf(bool overlaps) { return overlaps ? *overlapping : *single; }
+  // For a run that goes alone: the core with the fewest of those; the first where more than one would not be paid.
+  size_t TakeCore() {
+    const auto at = one_core_paid ? alone_on.begin() : std::ranges::min_element(alone_on);
+    ++*at;
+    return static_cast<size_t>(at - alone_on.begin());
+  }
 
   // Hands a run state that a device still works on to the machine.
   void Abandon(const RunState& run) {
@@ -237,7 +246,8 @@ struct Session::State {
         : state_(other.state_),
           deck_(std::move(other.deck_)),
           run_(other.run_),
-          alone_(other.alone_),
+          alone_on_(other.alone_on_),
+          overlaps_(other.overlaps_),
           judged_(other.judged_) {
       other.run_ = nullptr;
     }
@@ -245,7 +255,8 @@ struct Session::State {
     ~Lease() {
       if (run_ == nullptr) return;
       const std::lock_guard lock(state_.mutex);
-      if (judged_ && took_ns_ > 0 && state_.runs == 1) deck_->choice->Note(way(), took_ns_);
+      if (alone_on_) --deck_->alone_on[*alone_on_];
+      if (judged_ && took_ns_ > 0 && (overlaps_ || state_.runs == 1)) deck_->ChoiceOf(overlaps_).Note(way(), took_ns_);
       if (run_->hung()) {
         deck_->Abandon(*run_);
       } else {
@@ -255,26 +266,28 @@ struct Session::State {
     }
     RunState& run() const { return *run_; }
 
-    // Runs that overlap take the cores as planned: what they tell is of each other.
+    // Runs that begin beside others are judged by themselves: what they take tells of these as well.
     void ChooseWay(bool traced) {
       const AloneRuns wish = state_.options.alone;
       if (!deck_->may_run_alone || traced || wish == AloneRuns::kNever) return;
       const std::lock_guard lock(state_.mutex);
-      const bool fixed = wish == AloneRuns::kAlways || deck_->one_core_paid;
-      judged_ = !fixed && state_.runs == 1;
-      alone_ = fixed || (judged_ && deck_->choice->Next() == AloneChoice::Way::kAlone);
+      overlaps_ = state_.runs > 1;
+      judged_ = wish == AloneRuns::kAuto && !deck_->one_core_paid;
+      if (judged_ && deck_->ChoiceOf(overlaps_).Next() == AloneChoice::Way::kTogether) return;
+      alone_on_ = deck_->TakeCore();
     }
-    bool alone() const { return alone_; }
+    std::optional<size_t> alone_on() const { return alone_on_; }
     // Of a run that went well.
     void NoteTime(int64_t took_ns) { took_ns_ = took_ns; }
 
    private:
-    AloneChoice::Way way() const { return alone_ ? AloneChoice::Way::kAlone : AloneChoice::Way::kTogether; }
+    AloneChoice::Way way() const { return alone_on_ ? AloneChoice::Way::kAlone : AloneChoice::Way::kTogether; }
 
     State& state_;
     std::shared_ptr<Deck> deck_;
     RunState* run_;
-    bool alone_ = false, judged_ = false;
+    std::optional<size_t> alone_on_;
+    bool overlaps_ = false, judged_ = false;
     int64_t took_ns_ = 0;
   };
 
@@ -387,6 +400,11 @@ std::function<int64_t()> AccountOfWaits(const CompiledPlan& plan, const Workers&
   return [waits] { return waits->TotalNs(); };
 }
 
+// Where runs overlap, each waits for the other's cores: trials are always due.
+std::function<int64_t()> WaitsAlways() {
+  return [waited_ns = int64_t{0}]() mutable { return waited_ns += 1'000'000'000; };
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const CompiledPlan> compiled) {
@@ -394,7 +412,9 @@ Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const
   deck->compiled = std::move(compiled);
   deck->may_run_alone = RunState::CanRunAlone(*deck->compiled);
   Workers& workers = deck->compiled->machine.workers();
-  deck->choice.emplace(AccountOfWaits(*deck->compiled, workers));
+  deck->single.emplace(AccountOfWaits(*deck->compiled, workers));
+  deck->overlapping.emplace(WaitsAlways(), AloneChoice::kOverlapping);
+  deck->alone_on.assign(std::max<size_t>(deck->compiled->program.cores.size(), 1), 0);
   workers.ReadQuota();
   deck->one_core_paid = workers.paid_cores() == 1;
   const size_t most = MostRunStates(deck->compiled->options);
@@ -480,7 +500,7 @@ Result<RunReport> Session::Run(std::span<const LentTensor> inputs, std::span<con
   if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
   PT_ASSIGN(State::Lease lease, state_->Take(inputs, outputs, limits));
   lease.ChooseWay(options.trace != nullptr);
-  Result<RunReport> report = lease.run().Run(inputs, outputs, options.trace, limits, start_ns, lease.alone());
+  Result<RunReport> report = lease.run().Run(inputs, outputs, options.trace, limits, start_ns, lease.alone_on());
   if (report.ok()) lease.NoteTime(report->wall_ns);
   return report;
 } catch (...) {

@@ -181,6 +181,28 @@ TEST_CASE("AloneChoice, EqualTimesDoNotMakeItGoToAndFro", "[exec]") {
   CHECK(caller.choice.switches() == 0);
 }
 
+// Two callers whose runs overlap: together they take twice the time of one such run, alone each what it takes by
+// itself, but for four runs behind each change, which wait a tick for those of the other way.
+TEST_CASE("AloneChoice, WhatDisturbsTheFirstOverlappingRunsIsNotCounted", "[exec]") {
+  const auto shares_alone = [](const AloneChoice::Windows& windows) {
+    Caller caller;
+    caller.choice = AloneChoice([&caller] { return caller.waited_ns; }, windows);
+    Way before = Way::kTogether;
+    int left = 0;
+    const auto overlapping = [&](Way way) -> int64_t {
+      caller.waited_ns += kSecond;
+      if (way != before) left = 4;
+      before = way;
+      if (left-- > 0) return 4 * kMs;
+      return way == Way::kAlone ? 730'000 : 910'000;
+    };
+    const Caller::Share share = caller.RunFor(20 * kSecond, overlapping);
+    return static_cast<double>(share.alone_ns) / static_cast<double>(share.all_ns);
+  };
+  CHECK(shares_alone(AloneChoice::kOverlapping) > 0.8);
+  CHECK(shares_alone({}) < 0.2);
+}
+
 TEST_CASE("AloneChoice, RunsOfTheOtherWayThatEndLateAreNotCounted", "[exec]") {
   Caller caller;
   for (int i = 0; i < 100; ++i) caller.choice.Note(Way::kAlone, kSecond);

@@ -73,6 +73,25 @@ TEST_CASE("AloneRuns, NeedNoCoreButTheFirst", "[exec]") {
   CHECK(held_right.load());
 }
 
+TEST_CASE("AloneRuns, SeveralAtOnceHaveACoreEach", "[exec]") {
+  Setting setting(2, false);
+  const Platform& platform = setting.machine->platform();
+  setting.graph = Parse(
+      "input x float32[8]\na = Mix(x) hold=1 : float32[8]\nb = Mix(x) : float32[8]\ny = Mix(a, b) : float32[8]\n"
+      "output y\n");
+  const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {one, two, one}), kAlone);
+  std::atomic<int> right{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) callers.emplace_back([&, i] { right += RunsRight(*session, static_cast<float>(i)); });
+  // Both are in the middle of their runs at the same time; the third waits for a core.
+  while (setting.control.holding.load() < 2) std::this_thread::yield();
+  setting.control.release.store(true);
+  for (std::thread& caller : callers) caller.join();
+  CHECK(right.load() == 3);
+}
+
 TEST_CASE("AloneRuns, EndByTheirLimitsAndTheNextOneWorks", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond("hold=1");
@@ -82,9 +101,11 @@ TEST_CASE("AloneRuns, EndByTheirLimitsAndTheNextOneWorks", "[exec]") {
       setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {one, one, two, two}), kAlone);
   CancelToken cancel;
   std::atomic<bool> waiting_ended{false};
+  std::atomic<bool> other_right{false};
+  std::thread other([&] { other_right.store(RunOnce(*session, 2).right); });
   std::thread canceller([&] {
-    while (setting.control.holding.load() == 0) std::this_thread::yield();
-    // Another run waits for the core that the first one holds.
+    while (setting.control.holding.load() < 2) std::this_thread::yield();
+    // One more waits for a core, which the first two hold.
     const Ran late = RunOnce(*session, 1, {.deadline = std::chrono::milliseconds(1)});
     waiting_ended.store(!late.report.ok() && late.report.error().id == "run.deadline");
     cancel.Cancel();
@@ -92,7 +113,9 @@ TEST_CASE("AloneRuns, EndByTheirLimitsAndTheNextOneWorks", "[exec]") {
   });
   const Ran cancelled = RunOnce(*session, 0, {.cancel = &cancel});
   canceller.join();
+  other.join();
   CHECK(waiting_ended.load());
+  CHECK(other_right.load());
   REQUIRE_FALSE(cancelled.report.ok());
   CHECK(cancelled.report.error().id == "run.cancelled");
   cancel.Reset();

@@ -30,9 +30,10 @@ using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit
 // are the same bits. A plan for one core, one with steps on devices or kernels that bring threads, a sequential twin
 // and a session that decides in the run have one way only, and so have traced runs.
 enum class AloneRuns : uint8_t {
-  kAuto,    // by the times of both, measured as runs go by: alone where others keep the cores of its helpers busy
+  kAuto,    // by the times of both, measured as runs go by: alone where others keep the cores of its helpers busy, or
+            // where runs overlap
   kNever,   // as planned
-  kAlways,  // one such run at a time on a machine
+  kAlways,  // several at a time have a core each, as far as the plan has them
 };
 
 struct SessionOptions {
