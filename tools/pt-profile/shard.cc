@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 namespace pt::tools {
 namespace {
@@ -70,10 +71,6 @@ Result<Shard> ParseShard(std::string_view text) {
                  "; parts are counted from 0 to " + std::to_string(shard.count - 1));
   }
   return shard;
-}
-
-std::string ToString(const Shard& shard) {
-  return "shard " + std::to_string(shard.index) + " of 0 to " + std::to_string(shard.count - 1);
 }
 
 }  // namespace pt::tools

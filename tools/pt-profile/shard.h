@@ -1,7 +1,6 @@
 // --shard: which part of the measurements this process makes, of a job that runs on several machines.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "partitiontuner/profiler/measure.h"
@@ -13,8 +12,5 @@ namespace pt::tools {
 // SLURM_ARRAY_TASK_MIN) or JOB_COMPLETION_INDEX (Kubernetes). Empty: all. Errors: kUsage (usage.value), which names the
 // variable where that is at fault.
 Result<Shard> ParseShard(std::string_view text);
-
-// "shard 2 of 0 to 7".
-std::string ToString(const Shard& shard);
 
 }  // namespace pt::tools
