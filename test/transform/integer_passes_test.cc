@@ -118,6 +118,16 @@ TEST_CASE("CentreWeights, WeightsThatFitTakeTheirZeroPointAlong", "[transform]")
   CHECK(ConvolutionAfter(kFew, "const z uint8[] value 129\nv = DequantizeLinear(w, sw, z)\n", "") == real);
 }
 
+TEST_CASE("CentreWeights, ConvolutionsWithoutFiltersAreLeftAlone", "[transform]") {
+  const Graph graph = Parsed(std::string(kQuantisations) +
+                             "input x float32[2,8,7,6]\nconst w uint8[0,8,3,3] zeros\nconst z uint8[] value 5\n"
+                             "q = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n"
+                             "v = DequantizeLinear(w, sw, z)\ny = Conv(r, v)\noutput y\n");
+  const auto simple = Simplify(graph, Context());
+  REQUIRE(simple.ok());
+  CHECK(std::ranges::count(Operators(*simple), "Conv") <= 1);
+}
+
 TEST_CASE("CentreWeights, WhatDoesNotFitIsTheSumOfTheWindowTimesANumber", "[transform]") {
   Ops sum = {"QuantizeLinear",
              "DequantizeLinear",
