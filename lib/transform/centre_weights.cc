@@ -51,7 +51,7 @@ class WeightCentering {
     const std::optional<Tensor> weights = graph.value(dequantisation.inputs[0]).constant;
     const auto quantisation = LinearQuantisationOf(graph, dequantisation);
     if (!weights || weights->element_count() == 0 || !quantisation || !IsByte(quantisation->type)) return;
-    if (HasCentredZeros(*quantisation)) return;
+    if (quantisation->has_centred_zeros()) return;
     if (!quantisation->is_whole() && quantisation->axis != 0) return;
     if (!ComesFromBytes(graph, graph.node(id).inputs[0])) return;
     std::vector<int64_t> numbers = Differences(*weights, *quantisation);

@@ -1,7 +1,5 @@
 #include "lib/transform/integer_products.h"
 
-#include <algorithm>
-
 #include "lib/transform/edit.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/gemm.h"
@@ -24,7 +22,7 @@ int64_t ChannelAxis(const Graph& graph, const Node& product) {
 
 bool SuitsProduct(const Graph& graph, const LinearQuantisation& quantisation, const Node& product) {
   const bool window = IsOp(product, "Conv") || IsOp(product, "ConvTranspose");
-  if (!HasCentredZeros(quantisation) && (window || !quantisation.is_whole())) return false;
+  if (!quantisation.has_centred_zeros() && (window || !quantisation.is_whole())) return false;
   return quantisation.is_whole() || quantisation.axis == ChannelAxis(graph, product);
 }
 
@@ -43,11 +41,6 @@ bool ComesFromBytes(const Graph& graph, ValueId value) {
     value = node.inputs[0];
   }
   return false;
-}
-
-bool HasCentredZeros(const LinearQuantisation& quantisation) {
-  const int64_t middle = quantisation.type == DataType::kUint8 ? 128 : 0;
-  return std::ranges::all_of(quantisation.zero_points, [&](int64_t z) { return z == middle; });
 }
 
 bool IsReadByIntegerProduct(const Graph& graph, const Node& dequantisation, Use use) {

@@ -2,15 +2,11 @@
 #pragma once
 
 #include "partitiontuner/graph/graph.h"
-#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
 
 // The value comes from 8-bit integers through a DequantizeLinear, maybe by way of operators that only move elements.
 bool ComesFromBytes(const Graph& graph, ValueId value);
-
-// All zero points are in the middle of their type's range, so that int8 holds what is left without them.
-bool HasCentredZeros(const LinearQuantisation& quantisation);
 
 // The value is the second operand of a product whose first comes from 8-bit integers through a DequantizeLinear, maybe
 // by way of operators that only move elements; it is dequantised as such a product can take it: weights with zero

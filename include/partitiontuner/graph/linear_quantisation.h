@@ -1,6 +1,7 @@
 // How QuantizeLinear and DequantizeLinear map real numbers to integers: real = scale * (integer - zero point).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,11 @@ struct LinearQuantisation {
   std::vector<int64_t> zero_points;      // as many
 
   bool is_whole() const { return axis == kWholeTensor; }
+  // Of bytes: all zero points are in the middle of the type's range, so that int8 holds what is left without them.
+  bool has_centred_zeros() const {
+    const int64_t middle = type == DataType::kUint8 ? 128 : 0;
+    return std::ranges::all_of(zero_points, [middle](int64_t zero) { return zero == middle; });
+  }
   friend bool operator==(const LinearQuantisation&, const LinearQuantisation&) = default;
 };
 

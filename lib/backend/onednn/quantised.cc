@@ -113,12 +113,8 @@ Status AddZeroPoint(dnnl::primitive_attr& attributes, KernelDescriptor& descript
 
 std::optional<Tensor> SymmetricWeights(const Graph& graph, const Quantised& weights) {
   const auto& constant = graph.value(weights.integers).constant;
-  const bool shifted = weights.quantisation.type == DataType::kUint8;
-  const int64_t middle = shifted ? 128 : 0;
-  const bool symmetric =
-      std::ranges::all_of(weights.quantisation.zero_points, [&](int64_t point) { return point == middle; });
-  if (!constant || !symmetric) return std::nullopt;
-  if (!shifted) return constant;
+  if (!constant || !weights.quantisation.has_centred_zeros()) return std::nullopt;
+  if (weights.quantisation.type != DataType::kUint8) return constant;
   return MovedToInt8(*constant);
 }
 
