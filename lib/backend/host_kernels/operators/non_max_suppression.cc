@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 #include <new>
+#include <span>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/data_sized.h"
@@ -74,15 +75,20 @@ class BoxList {
   std::vector<float> x_low_, y_low_, x_high_, y_high_, area_;
 };
 
+// A candidate: its score, and which box it is.
+struct Scored {
+  float score;
+  int64_t box;
+};
+
 // The boxes that were kept, by bands of x about as wide as a box. Boxes that overlap have an x and so its band in
 // common; where offsets tell classes apart, most boxes of other classes are never met.
 class KeptBoxes {
  public:
   // None yet, with bands that suit the candidates among the boxes.
-  template <typename Candidates>
-  void Reset(const Candidates& candidates, const Rectangle* boxes) {
+  void Reset(std::span<const Scored> candidates, const Rectangle* boxes) {
     double low = std::numeric_limits<double>::max(), high = -low, widths = 0, count = 0;
-    for (const auto& candidate : candidates) {
+    for (const Scored& candidate : candidates) {
       const Rectangle& box = boxes[candidate.box];
       if (!CanOverlap(box)) continue;
       low = std::min<double>(low, box.x_low);
@@ -195,10 +201,6 @@ class NonMaxSuppression final : public DataSized {
  private:
   static constexpr size_t kPartsOfCore = 4;  // classes differ in how many boxes they have
 
-  struct Scored {
-    float score;
-    int64_t box;
-  };
   // Some classes, one after the other.
   struct Part {
     std::vector<Scored> ranked;
