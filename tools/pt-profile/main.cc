@@ -233,9 +233,8 @@ Status WriteFeatures(const ProfileFlags& flags, const Machine& machine, const Mo
   return WriteTo(DependencyFileOf(flags.features), DependencyTable(*model.graph));
 }
 
-Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model) {
+Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model, const Shard& shard) {
   const Machine& machine = engine.machine();
-  PT_ASSIGN(const Shard shard, ParseShard(flags.shard));
   auto needed = NeededKeys(*model.graph, MeasuredPlatform(machine), model.candidates, LibraryVersions(machine));
   std::erase_if(needed, [&](const NeededKey& key) { return !IsInShard(*model.graph, model.candidates, key, shard); });
   PT_ASSIGN(const Profile profile, engine.ProfileOf(model));
@@ -274,7 +273,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   WarnOfModel(*model, console);
   NotePrecision(*model, console);
   NoteDevicesLeftOut(*model, engine->machine().platform(), console);
-  if (flags.dry_run) return DryRun(flags, *engine, *model);
+  if (flags.dry_run) return DryRun(flags, *engine, *model, options.shard);
 
   const auto start = std::chrono::steady_clock::now();
   Result<MeasureReport> measured =

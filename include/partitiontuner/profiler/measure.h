@@ -92,8 +92,8 @@ struct MeasureReport {
   // Of the missing: tried, but failed for a reason unrelated to the kernel (no memory at that moment, a device that
   // failed, a bug). Nothing of them is stored; the next call tries them again.
   size_t skipped = 0;
-  size_t in_other_shards = 0;  // keys, known or not, beside those needed here
   std::string skip_reason;     // of the first of them
+  size_t in_other_shards = 0;  // keys, known or not, beside those needed here
   double median_noise = 0, worst_noise = 0;
   std::string worst_key;
   bool interrupted = false, out_of_budget = false;
