@@ -28,18 +28,20 @@ class AloneChoice {
 
   // Times of runs, summed: overlapping ones fill a window several times as fast as time passes.
   struct Windows {
-    int64_t least_ns = 10 * kMs;  // two and a half ticks of the scheduler
-    int64_t long_ns = 20 * kMs;   // one run of that length is a window
-    int64_t settle_ns = 0;        // of a trial and behind it: not counted at first
-    double gain_alone = kGain;    // what the caller alone must gain where a trial was never clear
+    int64_t least_ns;
+    int64_t long_ns;    // one run of that length is a window
+    int64_t settle_ns;  // of a trial and behind it: not counted at first
+    double gain_alone;  // what the caller alone must gain where a trial was never clear
   };
+  // Two and a half ticks of the scheduler.
+  static constexpr Windows kSingle = {10 * kMs, 20 * kMs, 0, kGain};
   // Where runs overlap, those that began the other way disturb the first ones for a tick or two, and the caller alone
   // need gain nothing: no run of it waits for a tick, which a mean hardly shows.
   static constexpr Windows kOverlapping = {60 * kMs, 120 * kMs, 20 * kMs, 0};
 
   // `waited_ns`: how long the run's threads have waited for their cores so far, all together, counted from anywhere.
   // Called once a window.
-  explicit AloneChoice(std::function<int64_t()> waited_ns, const Windows& windows = {10 * kMs, 20 * kMs, 0, kGain})
+  explicit AloneChoice(std::function<int64_t()> waited_ns, const Windows& windows = kSingle)
       : waited_ns_(std::move(waited_ns)), windows_(windows) {}
 
   // For the run that begins.

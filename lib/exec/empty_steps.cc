@@ -45,8 +45,8 @@ Result<int64_t> RunEmptySteps(Machine& machine, UnitId unit, uint32_t count) {
   }
   plan.program = CompileProgram(machine.platform(), plan.plan, std::vector<StepAction>(count, StepAction::kRun));
   PT_ASSIGN(const std::unique_ptr<RunState> state, RunState::Make(plan));
-  PT_CHECK_OK(
-      state->Run({}, {}, nullptr, RunLimits(), NowNs(), std::nullopt));  // as a session's second run finds its memory
+  // As a session's second run finds its memory.
+  PT_CHECK_OK(state->Run({}, {}, nullptr, RunLimits(), NowNs(), std::nullopt));
   PT_ASSIGN(const RunReport report, state->Run({}, {}, nullptr, RunLimits(), NowNs(), std::nullopt));
   return report.wall_ns;
 }

@@ -200,7 +200,7 @@ TEST_CASE("AloneChoice, WhatDisturbsTheFirstOverlappingRunsIsNotCounted", "[exec
     return static_cast<double>(share.alone_ns) / static_cast<double>(share.all_ns);
   };
   CHECK(shares_alone(AloneChoice::kOverlapping) > 0.8);
-  CHECK(shares_alone({}) < 0.2);
+  CHECK(shares_alone(AloneChoice::kSingle) < 0.2);
 }
 
 TEST_CASE("AloneChoice, RunsOfTheOtherWayThatEndLateAreNotCounted", "[exec]") {
