@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cassert>
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "lib/exec/scoped_signal_block.h"
 #include "lib/exec/thread_state.h"
 
 namespace pt {
@@ -20,25 +20,6 @@ namespace {
 thread_local PerThread<const Workers*> inside = nullptr;
 
 constexpr size_t kWakeFanOut = 8;
-
-// Signals are for the application's threads, but for those that say that an instruction of this very thread went
-// wrong: a kernel that faults while they are blocked ends the process without the application's handler, crash
-// reporters and sanitizers among them.
-class ScopedSignalBlock {
- public:
-  ScopedSignalBlock() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&blocked, fault);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-  }
-  ~ScopedSignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  ScopedSignalBlock(const ScopedSignalBlock&) = delete;
-  ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
