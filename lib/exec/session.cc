@@ -124,7 +124,7 @@ Status CheckConstant(const Graph& graph, ValueId input, const Tensor& wanted, co
                    "load the model with that value, or without a constant for this input");
 }
 
-size_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
+uint32_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
 
 bool Overlap(const LentTensor& a, const LentTensor& b) {
   const auto begin = [](const LentTensor& t) { return reinterpret_cast<uintptr_t>(t.data); };
@@ -522,6 +522,13 @@ std::vector<StepCounter> Session::StepCounters() const {
 const Graph& Session::graph() const { return *state_->graph; }
 
 Machine& Session::machine() const { return state_->machine; }
+
+uint32_t Session::parallel_runs() const {
+  const auto cores = static_cast<uint32_t>(state_->compiled()->program.cores.size());
+  return std::min(max_run_states(), std::max(cores, 2u));
+}
+
+uint32_t Session::max_run_states() const { return MostRunStates(state_->options); }
 
 CaptureReport Session::capture() const {
   const std::lock_guard lock(state_->mutex);

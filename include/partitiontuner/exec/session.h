@@ -153,6 +153,10 @@ class Session {
   const Graph& graph() const;
   Machine& machine() const;
   CaptureReport capture() const;
+  // How many runs at once are worth it: one a core that the plan has on the host, two at least, so that one may begin
+  // while a device ends the other, and no more than options.max_run_states.
+  uint32_t parallel_runs() const;
+  uint32_t max_run_states() const;  // of its options
 
   // By step of plan(), since that plan came: steps of host units that have a kernel; zero for others. Always on.
   // Callable at any time, also while runs are in progress, whose steps may then be in or not.
