@@ -60,10 +60,10 @@ void AloneChoice::EndTrial(bool won) {
     ++switches_;
     // Soon after the last switch this one may be luck as well, and trials stay rare.
     const bool soon = spent_ns_ - switched_at_ns_ < kSoonNs;
-    pause_ = soon ? std::min(2 * pause_, kMostPause) : kLeastPause;
+    pause_ = soon ? std::min(2 * pause_, windows_.most_pause) : windows_.least_pause;
     switched_at_ns_ = spent_ns_;
   } else {
-    pause_ = std::min(2 * pause_, kMostPause);
+    pause_ = std::min(2 * pause_, windows_.most_pause);
   }
   in_trial_ = false;
   disturbed_ = 0;

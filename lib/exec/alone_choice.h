@@ -29,20 +29,27 @@ class AloneChoice {
   // Times of runs, summed: overlapping ones fill a window several times as fast as time passes.
   struct Windows {
     int64_t least_ns;
-    int64_t long_ns;    // one run of that length is a window
-    int64_t settle_ns;  // of a trial and behind it: not counted at first
-    double gain_alone;  // what the caller alone must gain where a trial was never clear
+    int64_t long_ns;                  // one run of that length is a window
+    int64_t settle_ns;                // of a trial and behind it: not counted at first
+    double gain_alone;                // what the caller alone must gain where a trial was never clear
+    Way first;                        // before anything was tried
+    int64_t least_pause, most_pause;  // between trials, in lengths of a short one (two windows)
   };
   // Two and a half ticks of the scheduler.
-  static constexpr Windows kSingle = {10 * kMs, 20 * kMs, 0, kGain};
+  static constexpr Windows kSingle = {10 * kMs, 20 * kMs, 0, kGain, Way::kTogether, 12, 48};
   // Where runs overlap, those that began the other way disturb the first ones for a tick or two, and the caller alone
-  // need gain nothing: no run of it waits for a tick, which a mean hardly shows.
-  static constexpr Windows kOverlapping = {60 * kMs, 120 * kMs, 20 * kMs, 0};
+  // need gain nothing: no run of it waits for a tick, which a mean hardly shows and one run in a hundred does. So runs
+  // begin alone, and what trials of the other way cost is kept below that.
+  static constexpr Windows kOverlapping = {60 * kMs, 120 * kMs, 20 * kMs, 0, Way::kAlone, 200, 800};
 
   // `waited_ns`: how long the run's threads have waited for their cores so far, all together, counted from anywhere.
   // Called once a window.
   explicit AloneChoice(std::function<int64_t()> waited_ns, const Windows& windows = kSingle)
-      : waited_ns_(std::move(waited_ns)), windows_(windows) {}
+      : waited_ns_(std::move(waited_ns)),
+        windows_(windows),
+        favoured_(windows.first),
+        pause_(windows.least_pause),
+        tried_(favoured_ == Way::kAlone) {}
 
   // For the run that begins.
   Way Next() const { return trying_ ? Other(favoured_) : favoured_; }
@@ -57,8 +64,6 @@ class AloneChoice {
   static constexpr double kWon = 0.4;       // so it takes two pairs
   static constexpr double kLost = -0.15;
   static constexpr int kMostPairs = 6;
-  // Pauses between trials, in lengths of a short one (two windows).
-  static constexpr int64_t kLeastPause = 12, kMostPause = 48;
   static constexpr int64_t kWaitedPart = 5;  // disturbed is a window of which such a part was waited, a fifth
   static constexpr int kDisturbed = 3;       // that many more windows than undisturbed ones make a trial due
   static constexpr int64_t kSoonNs = 2000 * kMs;
@@ -72,7 +77,7 @@ class AloneChoice {
   std::function<int64_t()> waited_ns_;
   Windows windows_;
   int64_t settling_ns_ = 0;  // left of what is not counted
-  Way favoured_ = Way::kTogether;
+  Way favoured_;
   bool cold_ = true;  // the first run, which finds nothing in any cache
   bool in_trial_ = false;
   bool trying_ = false;  // the other way, in this window
@@ -83,8 +88,8 @@ class AloneChoice {
   int disturbed_ = 0;             // windows together, less the undisturbed ones, 0 at least
   int pairs_ = 0;
   double score_ = 0;
-  int64_t pause_ = kLeastPause;
-  bool tried_ = false;
+  int64_t pause_;
+  bool tried_;  // or need not be at once
   // Time in runs, since what passes between them costs nothing.
   int64_t spent_ns_ = 0, tried_at_ns_ = 0, switched_at_ns_ = -kSoonNs;
   uint64_t switches_ = 0;

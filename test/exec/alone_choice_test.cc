@@ -203,6 +203,26 @@ TEST_CASE("AloneChoice, WhatDisturbsTheFirstOverlappingRunsIsNotCounted", "[exec
   CHECK(shares_alone(AloneChoice::kSingle) < 0.2);
 }
 
+// Trials are rarer than one run in a hundred, so that a 99th percentile tells nothing of them.
+TEST_CASE("AloneChoice, OverlappingRunsBeginAloneAndAreSeldomTogetherUnlessThatIsFaster", "[exec]") {
+  const auto share_together = [](int64_t together_ns) {
+    Caller caller;
+    caller.choice = AloneChoice([&caller] { return caller.waited_ns; }, AloneChoice::kOverlapping);
+    CHECK(caller.choice.Next() == Way::kAlone);
+    const Caller::Share share = caller.RunFor(400 * kSecond, [&](Way way) {
+      caller.waited_ns += kSecond;
+      return way == Way::kAlone ? 2 * kMs : together_ns;
+    });
+    return 1 - static_cast<double>(share.alone_ns) / static_cast<double>(share.all_ns);
+  };
+  for (const int64_t together_ns : {2 * kMs, 3 * kMs, 8 * kMs}) {
+    CAPTURE(together_ns);
+    CHECK(share_together(together_ns) > 0);  // it is tried
+    CHECK(share_together(together_ns) < 0.01);
+  }
+  CHECK(share_together(kMs) > 0.8);
+}
+
 TEST_CASE("AloneChoice, RunsOfTheOtherWayThatEndLateAreNotCounted", "[exec]") {
   Caller caller;
   for (int i = 0; i < 100; ++i) caller.choice.Note(Way::kAlone, kSecond);
