@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "partitiontuner/support/quantile_interval.h"
@@ -62,12 +63,18 @@ Result<Assertion> AssertionFrom(const std::string& text, bool compares) {
   return assertion;
 }
 
+// ranked: the k-th smallest of so many times, the smallest being 1.
+void JudgeLatency(size_t count, const std::function<int64_t(size_t)>& ranked, JudgedAssertion& judged) {
+  const QuantileRanks ranks = QuantileInterval(count, judged.assertion.percent / 100);
+  judged.low = ranks.low == 0 ? 0 : static_cast<double>(ranked(ranks.low));
+  judged.high = ranks.high > count ? kInfinity : static_cast<double>(ranked(ranks.high));
+}
+
 void JudgeLatency(const MeasuredPlan& runner, JudgedAssertion& judged) {
   const std::vector<int64_t> sorted = LatencyOf(runner.times_ns).sorted;
-  const QuantileRanks ranks = QuantileInterval(sorted.size(), judged.assertion.percent / 100);
   judged.value = static_cast<double>(PercentileOf(sorted, judged.assertion.percent));
-  judged.low = ranks.low == 0 ? 0 : static_cast<double>(sorted[ranks.low - 1]);
-  judged.high = ranks.high > sorted.size() ? kInfinity : static_cast<double>(sorted[ranks.high - 1]);
+  JudgeLatency(
+      sorted.size(), [&](size_t k) { return sorted[k - 1]; }, judged);
 }
 
 void JudgeSpeedup(std::span<const MeasuredPlan> runners, JudgedAssertion& judged) {
@@ -125,6 +132,19 @@ std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, std::s
     } else {
       JudgeLatency(runners.back(), judged);
     }
+    judged.verdict = VerdictOf(judged);
+    all.push_back(std::move(judged));
+  }
+  return all;
+}
+
+std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, const LatencyHistogram& latency) {
+  std::vector<JudgedAssertion> all;
+  for (const Assertion& assertion : assertions) {
+    JudgedAssertion judged{assertion};
+    judged.value = static_cast<double>(latency.Percentile(assertion.percent));
+    JudgeLatency(
+        latency.count(), [&](size_t k) { return latency.Ranked(k); }, judged);
     judged.verdict = VerdictOf(judged);
     all.push_back(std::move(judged));
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/support/latency_histogram.h"
 #include "tools/pt-run/runner.h"
 
 namespace pt::tools {
@@ -31,6 +32,8 @@ struct JudgedAssertion {
 };
 // runners: at least one; all have run.
 std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, std::span<const MeasuredPlan> runners);
+// Of latencies alone.
+std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, const LatencyHistogram& latency);
 
 // A line each.
 std::string AssertionLines(std::span<const JudgedAssertion> judged);

@@ -48,11 +48,7 @@ Status RunAgainAndAgain(Session& session, const RunBuffers& inputs, Caller& call
        ++run) {
     const auto start = Clock::now();
     PT_ASSIGN(caller.last, session.Run(inputs.tensors(), caller.outputs.tensors(), options));
-    if (caller.last.simulated) {
-      return MakeError(ErrorCode::kUsage, "usage.simulated",
-                       "--concurrency measures by the wall clock, but the plan uses a simulated device",
-                       "plan for the host alone (--devices cpu), or leave --concurrency out");
-    }
+    PT_CHECK_OK(NeedsWallClock(caller.last, "--concurrency"));
     caller.times_ns.push_back(std::max<int64_t>(1, (Clock::now() - start).count()));
   }
   return {};

@@ -363,12 +363,6 @@ Result<int> ReportSoFar(const std::vector<MeasuredPlan>& runners, const RunFlags
   return 0;
 }
 
-int FinishMeasuring(const Result<int>& result, const Console& console, const InterruptWatch& interrupt) {
-  if (!result.ok() || !interrupt.token().cancelled()) return Finish(result, console, interrupt);
-  console.Note("interrupted: these are the runs so far");
-  return interrupt.exit_code();
-}
-
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const std::vector<Assertion> assertions, AssertionsFrom(flags.assertions, false));

@@ -63,7 +63,7 @@ SessionOptions RunFlags::session_options(bool suite) const {
   // tells nothing of itself.
   const bool as_planned = alone == "never" || (alone.empty() && (same || residuals || !compare.empty()));
   options.alone = alone == "always" ? AloneRuns::kAlways : as_planned ? AloneRuns::kNever : AloneRuns::kAuto;
-  options.max_run_states = std::max(options.max_run_states, concurrency);
+  options.max_run_states = std::max({options.max_run_states, concurrency, in_flight});
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
   return options;
 }
@@ -119,6 +119,23 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group("Run");
+  app.add_option("--rate", flags.rate,
+                 "requests that many a second, at their own times, through a queue\n(latencies from when each was due; "
+                 "several rates: one after another)")
+      ->option_text("R,...")
+      ->group("Run");
+  app.add_option("--arrivals", flags.arrivals, "with --rate: poisson or fixed gaps between requests (poisson)")
+      ->option_text("poisson|fixed")
+      ->check(OneOf({"poisson", "fixed"}))
+      ->group(kMoreGroup);
+  app.add_option("--inflight", flags.in_flight, "with --rate: runs at once (one a core of the plan)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1024))
+      ->group(kMoreGroup);
+  app.add_option("--queue", flags.queue, "with --rate: requests that may wait; one more is refused (64)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(kMoreGroup);
   app.add_option("--carry", flags.carry,
                  "each run takes that output of the run before as that input\n(zeros or --input at first; repeatable)")
       ->option_text("OUT=IN")
@@ -208,6 +225,13 @@ std::vector<FlagRule> Rules() {
                     "--residuals", "--save-outputs", "--verify", "--suite", "--precision auto"},
        .hint = "one size: --dim and --shape"},
       {.flag = "--carry", .excludes = {"--concurrency", "--suite"}},
+      {.flag = "--rate",
+       .excludes = {"--concurrency", "--compare", "--aa", "--carry", "--shape-set", "--verify", "--suite", "--trace",
+                    "--residuals", "--save-outputs", "--html"},
+       .why = "it measures requests to one plan"},
+      {.flag = "--inflight", .needs = {"--rate"}},
+      {.flag = "--queue", .needs = {"--rate"}},
+      {.flag = "--arrivals", .needs = {"--rate"}},
       // The plan against itself is one measurement of its own.
       {.flag = "--aa",
        .excludes = {"--compare", "--concurrency", "--verify", "--suite", "--trace", "--residuals", "--save-outputs"}},

@@ -27,12 +27,14 @@ struct RunFlags {
   CrashFlags crash;
   PlanChoice choice;
   std::string duration, verify, suite, only = "*", trace, html, percentiles = "50,90,99", save_outputs, compare, alone,
-                                       denormals, rtol, atol, case_timeout = "60s";
+                                       denormals, rtol, atol, case_timeout = "60s", rate, arrivals = "poisson";
   std::vector<std::string> carry;       // OUT=IN
   std::vector<std::string> shape_sets;  // batch=1,x=1x16
   std::vector<std::string> assertions;  // p99<5ms
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;                          // callers at once; 0 = not asked for
+  uint32_t in_flight = 0;                            // with --rate: runs at once; 0: one a core of the plan
+  uint32_t queue = 64;                               // with --rate: requests that may wait
   uint32_t sessions = 8;                             // kept by --shape-set
   bool same = false;                                 // --aa: the plan against itself
   std::optional<std::chrono::nanoseconds> deadline;  // of --deadline; 0: none
@@ -67,6 +69,7 @@ Result<MeasureLength> MeasureLengthOf(const RunFlags& flags);
 int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunConcurrent(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunOpenLoop(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunShapeSets(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);

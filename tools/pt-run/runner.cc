@@ -105,10 +105,23 @@ Error WithAdvice(Error error) {
 
 }  // namespace
 
+Status NeedsWallClock(const RunReport& report, const std::string& flag) {
+  if (!report.simulated) return {};
+  return MakeError(ErrorCode::kUsage, "usage.simulated",
+                   flag + " measures by the wall clock, but the plan uses a simulated device",
+                   "plan for the host alone (--devices cpu), or leave " + flag + " out");
+}
+
 int Finish(const Result<int>& result, const Console& console, const InterruptWatch& interrupt) {
   if (result.ok()) return *result;
   if (!interrupt.token().cancelled()) return console.Fail(WithAdvice(result.error()));
   console.Note("interrupted");
+  return interrupt.exit_code();
+}
+
+int FinishMeasuring(const Result<int>& result, const Console& console, const InterruptWatch& interrupt) {
+  if (!result.ok() || !interrupt.token().cancelled()) return Finish(result, console, interrupt);
+  console.Note("interrupted: these are the runs so far");
   return interrupt.exit_code();
 }
 

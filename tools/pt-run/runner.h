@@ -63,7 +63,12 @@ struct Percentile {
 // What --percentiles lists. Errors: kUsage.
 Result<std::vector<Percentile>> PercentilesFrom(const std::string& text);
 
+// Of a mode that measures by the wall clock, which stands still while a simulated device works. Errors: kUsage.
+Status NeedsWallClock(const RunReport& report, const std::string& flag);
+
 // The exit code of a mode, once it has said why it failed or was interrupted.
 int Finish(const Result<int>& result, const Console& console, const InterruptWatch& interrupt);
+// The same of a mode that reports what it has when it is interrupted.
+int FinishMeasuring(const Result<int>& result, const Console& console, const InterruptWatch& interrupt);
 
 }  // namespace pt::tools
