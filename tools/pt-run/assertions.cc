@@ -63,7 +63,7 @@ Result<Assertion> AssertionFrom(const std::string& text, bool compares) {
   return assertion;
 }
 
-// ranked: the k-th smallest of so many times, the smallest being 1.
+// ranked: the k-th smallest of `count` times, the smallest being 1.
 void JudgeLatency(size_t count, const std::function<int64_t(size_t)>& ranked, JudgedAssertion& judged) {
   const QuantileRanks ranks = QuantileInterval(count, judged.assertion.percent / 100);
   judged.low = ranks.low == 0 ? 0 : static_cast<double>(ranked(ranks.low));

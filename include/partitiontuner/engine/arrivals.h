@@ -1,4 +1,4 @@
-// Arrivals: when requests come that wait for nobody, as in an open loop.
+// Arrivals: when the requests of an open loop come, whatever became of those before.
 #pragma once
 
 #include <cstdint>

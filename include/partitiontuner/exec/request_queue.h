@@ -1,6 +1,6 @@
 // RequestQueue: requests to a session that come when they like. Threads of the queue run them, as many at once as the
-// plan has cores; of those that wait there are at most so many, and one more is refused at once, so that an application
-// that gets more than it can serve hears of it while it can still do something about it.
+// plan has cores. A bounded number waits, and one more is refused at once, so that an application that gets more than
+// it can serve hears of it while it can still do something about it.
 //
 //   auto queue = pt::RequestQueue::Make(*session, {.waiting = 64}).value();
 //   auto answer = queue->Submit(inputs, outputs, {.deadline = 50ms});
