@@ -8,5 +8,5 @@
 #include "partitiontuner/engine/plan_file.h"
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/engine/shaped_sessions.h"
-#include "partitiontuner/exec/request_queue.h"
+#include "partitiontuner/engine/submit_tensors.h"
 #include "partitiontuner/version.h"

@@ -219,4 +219,6 @@ RequestCounts RequestQueue::counts() const {
 
 uint32_t RequestQueue::in_flight_limit() const { return state_->most_in_flight; }
 
+Session& RequestQueue::session() const { return state_->session; }
+
 }  // namespace pt

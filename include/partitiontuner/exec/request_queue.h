@@ -73,6 +73,7 @@ class RequestQueue {
 
   RequestCounts counts() const;
   uint32_t in_flight_limit() const;
+  Session& session() const;
 
  private:
   struct State;
