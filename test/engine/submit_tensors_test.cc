@@ -1,6 +1,7 @@
 // Requests that bring their tensors along.
 #include "partitiontuner/engine/submit_tensors.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
