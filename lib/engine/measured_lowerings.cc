@@ -18,15 +18,11 @@ double Typical(const std::vector<double>& errors) {
   return std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
-Result<std::vector<std::vector<Tensor>>> OutputsOf(Session& session, const std::vector<std::vector<Tensor>>& inputs,
-                                                   const RunOptions& options) {
-  std::vector<std::vector<Tensor>> outputs;
-  for (const std::vector<Tensor>& set : inputs) {
-    PT_ASSIGN(std::vector<Tensor> made, RunTensors(session, set, options));
-    outputs.push_back(std::move(made));
-  }
-  return outputs;
+Error Interrupted() {
+  return MakeError(ErrorCode::kInterrupted, "budget.interrupted", "interrupted while trying plans");
 }
+
+bool IsInterruption(const Error& error) { return error.code == ErrorCode::kInterrupted; }
 
 // How many steps run a group, and how many of these in lower precision.
 std::pair<uint64_t, uint64_t> CountGroups(const Plan& plan) {
@@ -67,19 +63,28 @@ Result<std::unique_ptr<MeasuredLowerings>> MeasuredLowerings::Make(const Plannin
   return trials;
 }
 
-// The two plans between which all others lie. Where nothing can be lowered there is one, and nothing to run.
+// The two plans between which all others lie. Where nothing can be lowered, or there is no time left for it, there is
+// one, and nothing to run.
 Status MeasuredLowerings::MakeEnds() {
   const uint64_t effort = context_.options.effort;
-  PT_ASSIGN(fp32_.plan, MakePlan(context_.model, AllNodes(), effort));
+  PT_ASSIGN(fp32_.plan, MakePlan(context_.model, AllNodes(), effort, context_.options.watch));
   if (!std::ranges::any_of(context_.model.candidates, IsLowered) || !HasRealOutput(*context_.model.graph)) return {};
-  PT_ASSIGN(free_.plan, MakePlan(context_.model, context_.options.constraints.in_fp32, effort));
+  Result<Plan> lowest = MakeTrialPlan(context_.model, context_.options.constraints.in_fp32, effort);
+  if (!lowest.ok()) return IsInterruption(lowest.error()) ? Status() : Status(std::move(lowest).error());
+  free_.plan = std::move(lowest).value();
   if (free_.plan.makespan.ns >= fp32_ns() - noise_ns()) return {};
+  const Status wanted = MakeWanted();
+  if (wanted.ok() || !IsInterruption(wanted.error())) return wanted;
+  free_.session.reset();
+  return {};
+}
+
+// What other plans are compared with.
+Status MeasuredLowerings::MakeWanted() {
   PT_ASSIGN(fp32_, Compiled(std::move(fp32_.plan)));
   PT_ASSIGN(free_, Compiled(std::move(free_.plan)));
-  PT_ASSIGN(wanted_calibration_,
-            OutputsOf(*fp32_.session, budget_.calibration, context_.limits.run_options(fp32_.plan)));
-  PT_ASSIGN(wanted_confirmation_,
-            OutputsOf(*fp32_.session, budget_.confirmation, context_.limits.run_options(fp32_.plan)));
+  PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration, ends()));
+  PT_ASSIGN(wanted_confirmation_, OutputsOf(*fp32_.session, budget_.confirmation, ends()));
   return {};
 }
 
@@ -127,12 +132,21 @@ std::set<NodeId> MeasuredLowerings::AllNodes() const {
   return nodes;
 }
 
-Result<Plan> MeasuredLowerings::MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort) {
+Result<Plan> MeasuredLowerings::MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort,
+                                         PlanningWatch* watch) {
   ++plans_made_;
   PlanOptions options = context_.options;
   options.effort = effort;
+  options.watch = watch;
   options.constraints.in_fp32 = std::move(in_fp32);
   return MakeModelPlan(model, context_.machine, context_.costs, context_.profile, options, nullptr, nullptr);
+}
+
+Result<Plan> MeasuredLowerings::MakeTrialPlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort) {
+  if (trial_watch_.ends()) return Interrupted();
+  Result<Plan> plan = MakePlan(model, std::move(in_fp32), effort, &trial_watch_);
+  if (trial_watch_.ends()) return Interrupted();
+  return plan;
 }
 
 Result<MeasuredLowerings::Kept> MeasuredLowerings::Compiled(Plan plan) const {
@@ -141,9 +155,21 @@ Result<MeasuredLowerings::Kept> MeasuredLowerings::Compiled(Plan plan) const {
   return Kept{std::move(plan), std::move(session)};
 }
 
-Result<std::vector<double>> MeasuredLowerings::ErrorsOf(Session& session, const Outputs& inputs,
-                                                        const Outputs& wanted) const {
-  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs, context_.limits.run_options(*session.plan())));
+Result<MeasuredLowerings::Outputs> MeasuredLowerings::OutputsOf(Session& session, const Outputs& inputs,
+                                                                const Ends& ends) const {
+  const RunOptions options = context_.limits.run_options(*session.plan());
+  Outputs outputs;
+  for (const std::vector<Tensor>& set : inputs) {
+    if (ends && ends()) return Interrupted();
+    PT_ASSIGN(std::vector<Tensor> made, RunTensors(session, set, options));
+    outputs.push_back(std::move(made));
+  }
+  return outputs;
+}
+
+Result<std::vector<double>> MeasuredLowerings::ErrorsOf(Session& session, const Outputs& inputs, const Outputs& wanted,
+                                                        const Ends& ends) const {
+  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs, ends));
   std::vector<double> errors;
   for (size_t set = 0; set < outputs.size(); ++set) errors.push_back(RelativeError(wanted[set], outputs[set]));
   return errors;
@@ -161,17 +187,18 @@ Result<double> MeasuredLowerings::ErrorAlone(size_t part) {
   std::set<NodeId> others = AllNodes();
   std::erase_if(others, [&](NodeId node) { return lowered.contains(node); });
   constexpr uint64_t kLeastEffort = 1;
-  Result<Plan> plan = MakePlan(forced, std::move(others), kLeastEffort);
+  Result<Plan> plan = MakeTrialPlan(forced, std::move(others), kLeastEffort);
   if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return HUGE_VAL;
   if (!plan.ok()) return std::move(plan).error();
   PT_ASSIGN(const Kept made, Compiled(std::move(plan).value()));
-  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.calibration, wanted_calibration_));
+  PT_ASSIGN(const std::vector<double> errors,
+            ErrorsOf(*made.session, budget_.calibration, wanted_calibration_, ends()));
   return Typical(errors);
 }
 
 Result<LoweringTrials::Outcome> MeasuredLowerings::Try(const Lowering& lowering) {
   if (std::ranges::all_of(lowering, [](bool lowered) { return lowered; })) {
-    PT_ASSIGN(const auto errors, ErrorsOf(*free_.session, budget_.calibration, wanted_calibration_));
+    PT_ASSIGN(const auto errors, ErrorsOf(*free_.session, budget_.calibration, wanted_calibration_, ends()));
     return Outcome{std::ranges::max(errors), Typical(errors), free_.plan.makespan.ns};
   }
   std::set<NodeId> in_fp32 = AllNodes();
@@ -179,19 +206,21 @@ Result<LoweringTrials::Outcome> MeasuredLowerings::Try(const Lowering& lowering)
     if (!lowering[part]) continue;
     std::erase_if(in_fp32, [&](NodeId node) { return parts_[part].nodes.contains(node); });
   }
-  Result<Plan> plan = MakePlan(context_.model, std::move(in_fp32), context_.options.effort);
+  Result<Plan> plan = MakeTrialPlan(context_.model, std::move(in_fp32), context_.options.effort);
   if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return Outcome{HUGE_VAL, HUGE_VAL, fp32_ns()};
   if (!plan.ok()) return std::move(plan).error();
   PT_ASSIGN(Kept made, Compiled(std::move(plan).value()));
-  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.calibration, wanted_calibration_));
+  PT_ASSIGN(const std::vector<double> errors,
+            ErrorsOf(*made.session, budget_.calibration, wanted_calibration_, ends()));
   const Outcome outcome{std::ranges::max(errors), Typical(errors), made.plan.makespan.ns};
   tried_.insert_or_assign(lowering, std::move(made.plan));
   return outcome;
 }
 
+// To the end, interrupted or not: no plan is given that was not confirmed.
 Result<double> MeasuredLowerings::Confirm(const Lowering& lowering) {
   PT_ASSIGN(const Kept made, Compiled(plan(lowering)));
-  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.confirmation, wanted_confirmation_));
+  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.confirmation, wanted_confirmation_, {}));
   return std::ranges::max(errors);
 }
 
@@ -206,6 +235,7 @@ Result<Plan> PlanWithin(const PlanningContext& context, const ErrorBudget& budge
   PT_ASSIGN(const std::unique_ptr<MeasuredLowerings> trials, MeasuredLowerings::Make(context, budget));
   PT_ASSIGN(const LoweringChoice choice, ChooseLowering(*trials, budget.max_error));
   Plan plan = trials->plan(choice.lowering);
+  if (IsInterrupted(context.options.watch)) plan.report.stopped_by = "interrupted";
   const auto [groups, lowered] = CountGroups(plan);
   BudgetReport& report = plan.report.budget.emplace();
   report.max_error = budget.max_error;

@@ -2,6 +2,7 @@
 // and run on the budget's data beside the plan in fp32.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -46,26 +47,41 @@ class MeasuredLowerings : public LoweringTrials {
   };
   using Outputs = std::vector<std::vector<Tensor>>;  // by data set
 
-  MeasuredLowerings(const PlanningContext& context, const ErrorBudget& budget) : context_(context), budget_(budget) {}
+  MeasuredLowerings(const PlanningContext& context, const ErrorBudget& budget)
+      : context_(context),
+        budget_(budget),
+        trial_watch_([watch = context.options.watch] { return IsInterrupted(watch); }) {}
   Status MakeEnds();
+  Status MakeWanted();
   void MakeParts();
   int64_t SavedBy(const Candidate& lowered) const;
   std::set<NodeId> AllNodes() const;
-  Result<Plan> MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort);
+  // watch: looks on, and ends it.
+  Result<Plan> MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort, PlanningWatch* watch);
+  // A plan that is not known to keep the budget: kInterrupted once planning is to end.
+  Result<Plan> MakeTrialPlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort);
   Result<Kept> Compiled(Plan plan) const;
-  // By data set.
-  Result<std::vector<double>> ErrorsOf(Session& session, const Outputs& inputs, const Outputs& wanted) const;
+  // By data set. ends: where it is true, kInterrupted between two sets.
+  using Ends = std::function<bool()>;
+  Result<Outputs> OutputsOf(Session& session, const Outputs& inputs, const Ends& ends) const;
+  Result<std::vector<double>> ErrorsOf(Session& session, const Outputs& inputs, const Outputs& wanted,
+                                       const Ends& ends) const;
+  Ends ends() const {
+    return [this] { return trial_watch_.ends(); };
+  }
 
   const PlanningContext context_;
   const ErrorBudget& budget_;
-  Kept fp32_, free_;                                  // nothing and everything lowered
+  PlanningWatch trial_watch_;  // of plans that may be over the budget, whose makespans are not shown
+  Kept fp32_, free_;           // nothing and everything lowered
   Outputs wanted_calibration_, wanted_confirmation_;  // the plan in fp32's
   std::vector<Part> parts_;
   std::map<Lowering, Plan> tried_;
   uint64_t plans_made_ = 0;
 };
 
-// The fastest plan found within the budget, its report filled.
+// The fastest plan found within the budget, its report filled. Where the watch of the options ends it, the fastest that
+// was found by then and holds, the plan in fp32 at least; kInterrupted when there is not even that.
 Result<Plan> PlanWithin(const PlanningContext& context, const ErrorBudget& budget);
 
 }  // namespace pt

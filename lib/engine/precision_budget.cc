@@ -23,11 +23,14 @@ class Chooser {
     const Lowering fp32(trials_.parts(), false);
     double target = kMargin * max_error_;
     for (size_t i = 0; i < kMostConfirmations && trials_.parts() > 0; ++i) {
-      PT_CHECK_OK(SearchWithin(target));
+      const Status searched = SearchWithin(target);
+      const bool interrupted = !searched.ok() && searched.error().code == ErrorCode::kInterrupted;
+      if (!searched.ok() && !interrupted) return searched.error();
       const auto best = FastestWithin(target);
       if (best == tried_.end()) break;
       PT_ASSIGN(const double confirmed, trials_.Confirm(best->first));
       if (confirmed <= max_error_) return LoweringChoice{best->first, best->second.outcome, confirmed};
+      if (interrupted) break;
       best->second.refused = true;
       // Half the way, by magnitude, to as much less as the other data showed more: that was the largest of many. Where
       // it is infinitely more, half tells as little as any share.

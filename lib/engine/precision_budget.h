@@ -30,7 +30,8 @@ class LoweringTrials {
     double largest = 0, typical = 0;  // errors on the data to choose by
     int64_t ns = 0;                   // the plan's predicted time
   };
-  // The typical error with nothing but that part lowered, whether it pays or not.
+  // The typical error with nothing but that part lowered, whether it pays or not. kInterrupted, here and of Try, when
+  // the choice is to be made from what was tried so far.
   virtual Result<double> ErrorAlone(size_t part) = 0;
   // The plan that the planner makes when it may lower these parts.
   virtual Result<Outcome> Try(const Lowering& lowering) = 0;
@@ -45,7 +46,8 @@ struct LoweringChoice {
 };
 
 // The fastest lowering found whose error is within the budget on both sorts of data; fp32 when none is. max_error is
-// above zero. Asks for at most MostTrials(parts) plans. Errors: those of the trials.
+// above zero. Asks for at most MostTrials(parts) plans. Interrupted, it confirms the fastest that was tried and then
+// takes that or fp32. Errors: those of the trials.
 Result<LoweringChoice> ChooseLowering(LoweringTrials& trials, double max_error);
 size_t MostTrials(size_t parts);
 

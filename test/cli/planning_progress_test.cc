@@ -10,8 +10,10 @@ namespace {
 
 // A model with a profile, and a search that ends long after the signal.
 struct LongSearch {
-  LongSearch() : model(place.Branchy()), db(place.path() + "/p.db"), plan(place.path() + "/p.json") {
-    REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
+  explicit LongSearch(const std::vector<std::string>& profile_flags = {})
+      : model(place.Branchy()), db(place.path() + "/p.db"), plan(place.path() + "/p.json") {
+    REQUIRE(RunTool("pt-profile", Joined({model, "--db", db, "--max-time", "2ms", "-q"}, profile_flags)).exit_code ==
+            0);
   }
   CommandResult Run(int signal, std::vector<std::string> more) const {
     CommandOptions options;
@@ -74,13 +76,49 @@ TEST_CASE("PlanningProgress, WhatMakesSeveralPlansKeepsThoseSoFar", "[cli]") {
   CHECK(*rows.front().find("interrupted")->as_bool());
   CHECK(rows.front().find("makespan_ns") != nullptr);
   CHECK(*rows.back().find("not_run")->as_string() == "interrupted before it began");
-  const CommandResult front =
-      RunTool("pt-plan", Joined(long_search, {"--pareto", "-o", search.place.path() + "/%.json"}), options);
+  const CommandResult front = RunTool(
+      "pt-plan", Joined(long_search, {"--pareto", "--format", "json", "-o", search.place.path() + "/%.json"}), options);
   INFO(front.err << front.out);
   CHECK(front.exit_code == 130);
+  CHECK(*Parsed(front.out).find("interrupted")->as_bool());
   CHECK(front.err.find("interrupted: these are the plans so far") != std::string::npos);
   CHECK(RunTool("pt-plan", {search.model, "--db", search.db, "--check", search.place.path() + "/1.json"}).exit_code ==
         0);
+}
+
+TEST_CASE("PlanningProgress, ASignalLeavesAPlanWithinTheErrorBudget", "[cli]") {
+  const LongSearch search({"--precision", "auto"});
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    const CommandResult result = search.Run(signal, {"--precision", "auto", "--progress", "tty", "--format", "json"});
+    INFO(result.err);
+    CHECK(result.exit_code == code);
+    CHECK(result.err.find("interrupted: this is the best plan so far") != std::string::npos);
+    CHECK(*Parsed(result.out).find("interrupted")->as_bool());
+    const Json report = *Parsed(*ReadFile(search.plan, 0)).find("report");
+    CHECK(*report.find("stopped_by")->as_string() == "interrupted");
+    CHECK(*report.find("error_budget")->find("confirmation_error")->as_number() <= 0.01);
+    CHECK(RunTool("pt-run", {search.model, "--db", search.db, "--plan", search.plan, "--precision", "auto",
+                             "--max-error", "0.01", "--iterations", "2"})
+              .exit_code == 0);
+  }
+}
+
+TEST_CASE("PlanningProgress, ASignalLeavesTheBestPlanSoFarExplained", "[cli]") {
+  const LongSearch search;
+  const CommandResult result = search.Run(SIGINT, {"--explain", "*", "--progress", "tty", "--format", "json"});
+  INFO(result.err);
+  CHECK(result.exit_code == 130);
+  CHECK(result.err.find("interrupted: this is the best plan so far") != std::string::npos);
+  const auto rows = *Parsed(result.out).as_array();
+  REQUIRE_FALSE(rows.empty());
+  for (const Json& row : rows) {
+    CHECK(*row.find("interrupted")->as_bool());
+    CHECK_FALSE(row.find("reasons")->as_array()->empty());
+  }
+  // The plan that was explained.
+  const auto steps = *Parsed(*ReadFile(search.plan, 0)).find("steps")->as_array();
+  for (const Json& row : rows) CHECK(static_cast<size_t>(*row.find("step")->as_int()) < steps.size());
+  CHECK(RunTool("pt-plan", {search.model, "--db", search.db, "--check", search.plan}).exit_code == 0);
 }
 
 TEST_CASE("PlanningProgress, QuietAndFinishedSearchesLeaveNoLine", "[cli]") {

@@ -1,5 +1,6 @@
 // Plans within an error budget, from models to errors that are measured anew.
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <fstream>
@@ -147,6 +148,32 @@ TEST_CASE("MakePlanWithin, IsInFp32WithoutRealOutputs", "[engine]") {
   CHECK(LoosestMath(plan) == MathMode::kFp32);
   CHECK(plan.report.budget->lowered_groups == 0);
   CHECK(plan.report.budget->plans == 1);
+}
+
+TEST_CASE("MakePlanWithin, EndedAtAnyTimeGivesAPlanWithinTheBudget", "[engine]") {
+  Scene scene(Convolutions(true, false));
+  const ErrorBudget budget = BudgetOf(0.01);
+  std::vector<std::vector<Tensor>> data = budget.calibration;
+  data.insert(data.end(), budget.confirmation.begin(), budget.confirmation.end());
+  bool planned = false;
+  for (size_t asked = 1; asked < 100000; asked *= 3) {
+    CAPTURE(asked);
+    std::atomic<size_t> left = asked;
+    PlanningWatch watch([&] { return left == 0 || --left == 0; });
+    scene.options.watch = &watch;
+    const Result<Plan> plan = scene.PlanWithin(budget);
+    scene.options.watch = nullptr;
+    if (!plan.ok()) {
+      CHECK(plan.error().code == ErrorCode::kInterrupted);
+      CHECK_FALSE(planned);  // later there is one
+      continue;
+    }
+    planned = true;
+    CHECK((plan->report.stopped_by == "interrupted") == (left == 0));
+    CHECK(plan->report.budget->confirmation_error <= budget.max_error);
+    CHECK(scene.ErrorOn(*plan, data) <= budget.max_error);
+  }
+  CHECK(planned);
 }
 
 TEST_CASE("MakePlanWithin, RefusesBudgetsThatAreNone", "[engine]") {

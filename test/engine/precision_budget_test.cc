@@ -38,6 +38,7 @@ class MadeUpTrials : public LoweringTrials {
     ++asked;
     ++tried;
     if (failure) return *failure;
+    if (tried > tries_before_the_signal) return MakeError(ErrorCode::kInterrupted, "made_up", "interrupted");
     return OutcomeOf(lowering);
   }
   Result<double> Confirm(const Lowering& lowering) override {
@@ -61,6 +62,7 @@ class MadeUpTrials : public LoweringTrials {
   std::optional<Error> failure;
   int64_t noise = 0;
   size_t asked = 0, tried = 0, confirmed = 0;
+  size_t tries_before_the_signal = std::numeric_limits<size_t>::max();
 
  private:
   std::vector<MadeUpPart> parts_;
@@ -198,6 +200,26 @@ TEST_CASE("ChooseLowering, PassesOnWhatFails", "[engine]") {
   const Result<LoweringChoice> choice = ChooseLowering(trials, 0.1);
   REQUIRE_FALSE(choice.ok());
   CHECK(choice.error().code == ErrorCode::kOutOfMemory);
+}
+
+TEST_CASE("ChooseLowering, ConfirmsTheFastestThatWasTriedBeforeASignal", "[engine]") {
+  // All of it has too much; then the first two, which fit, and the first three, which fit as well.
+  const std::vector<MadeUpPart> parts = {{0.04, 400}, {0.04, 300}, {0.04, 200}, {0.04, 100}};
+  for (const auto& [tries, lowering] : {std::pair<size_t, Lowering>(0, {false, false, false, false}),
+                                        {1, {false, false, false, false}},
+                                        {2, {true, true, false, false}},
+                                        {3, {true, true, true, false}}}) {
+    CAPTURE(tries);
+    MadeUpTrials trials(parts);
+    trials.tries_before_the_signal = tries;
+    CHECK(Chosen(trials, 0.09).lowering == lowering);
+    CHECK(trials.confirmed == (tries < 2 ? 0 : 1));
+  }
+  MadeUpTrials trials(parts);
+  trials.tries_before_the_signal = 2;
+  trials.confirm = [](const Lowering&) { return 0.2; };
+  CHECK(Chosen(trials, 0.09).lowering == Lowering{false, false, false, false});
+  CHECK(trials.confirmed == 1);  // nothing is tried after a signal
 }
 
 TEST_CASE("ChooseLowering, NeverExceedsTheBudgetOnOtherDataAndIsBounded", "[engine]") {

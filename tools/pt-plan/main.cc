@@ -36,8 +36,8 @@ int Main(int argc, char** argv) {
   // What is searched is given as far as it is when a signal comes; all else is simply ended.
   std::optional<InterruptWatch> interrupt;
   const bool searches = mode == std::end(kModes) || mode->run == PlanWorkload || mode->run == CompareBaselines ||
-                        mode->run == MakeMemoryFront;
-  if (searches && !flags.common.wants_budget()) flags.interrupt = &interrupt.emplace();
+                        mode->run == MakeMemoryFront || mode->run == ExplainNodes;
+  if (searches) flags.interrupt = &interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());

@@ -34,7 +34,7 @@ std::string FrontText(const Platform& platform, const std::vector<Plan>& front) 
   return table.Text();
 }
 
-Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vector<Plan>& front) {
+Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vector<Plan>& front, bool interrupted) {
   Json rows = Json::MakeArray();
   for (size_t i = 0; i < front.size(); ++i) {
     Json memory = Json::MakeObject();
@@ -52,6 +52,7 @@ Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vect
   json.Set("model", flags.common.model);
   json.Set("planner", flags.planner);
   json.Set("front", std::move(rows));
+  if (interrupted) json.Set("interrupted", true);
   return json;
 }
 
@@ -73,8 +74,8 @@ Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
     PT_CHECK_OK(WriteTo(FileOf(flags.output, i + 1), text));
   }
   const Platform& platform = setup.engine->machine().platform();
-  PT_CHECK_OK(
-      WriteOut(flags.common.json() ? WriteJson(FrontJson(flags, platform, front)) + "\n" : FrontText(platform, front)));
+  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(FrontJson(flags, platform, front, interrupted)) + "\n"
+                                           : FrontText(platform, front)));
   console.Note(flags.output.empty() ? "note: no plan was written; -o 'plan-%.json' writes them all"
                                     : std::to_string(front.size()) + " plans written");
   return ExitCodeForPlans(interrupted, flags, console);

@@ -30,16 +30,19 @@ PlanOptions CostOptions(const PlanningSetup& setup, const PlanFlags& flags) {
 Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, Console& console,
                          Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
   PlanOptions options = CostOptions(setup, flags);
-  std::optional<PlanningProgress> progress;
-  if (!flags.common.wants_budget()) options.watch = &progress.emplace(console, flags.interrupt).watch();
+  std::optional<ErrorBudget> budget;
+  if (flags.common.wants_budget()) {
+    PT_ASSIGN(budget, MakeErrorBudget(setup, flags, console));
+  }
+  PlanningProgress progress(console, flags.interrupt);
+  options.watch = &progress.watch();
   const auto make = [&]() -> Result<Plan> {
     if (finals != nullptr && flags.runs_plans()) {
       PT_ASSIGN(*finals, MakeFinalPlan(setup, options, flags));
       return (*finals)->finalists[(*finals)->chosen].plan;
     }
-    if (!flags.common.wants_budget()) return setup.engine->MakePlan(*setup.model, options, explanations, notes);
-    PT_ASSIGN(const ErrorBudget budget, MakeErrorBudget(setup, flags, console));
-    return setup.engine->MakePlanWithin(*setup.model, options, budget);
+    if (budget) return setup.engine->MakePlanWithin(*setup.model, options, *budget);
+    return setup.engine->MakePlan(*setup.model, options, explanations, notes);
   };
   Result<Plan> plan = make();
   const bool unmeasured = !plan.ok() && plan.error().code == ErrorCode::kPartial;
@@ -120,10 +123,10 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   return ExitCodeFor(plan, flags, console);
 }
 
-Result<int> ExplainNodes(const PlanFlags& flags, Console& console) {
-  PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
-  const Graph& graph = *setup.model->graph;
-  const Platform& platform = setup.engine->machine().platform();
+namespace {
+
+// The nodes of --explain. Errors: kUsage.
+Result<std::set<NodeId>> NodesMeant(const PlanFlags& flags, const Graph& graph) {
   std::set<NodeId> meant;
   for (const std::string& pattern : flags.explain) {
     const std::vector<NodeId> nodes = FindNodes(graph, pattern);
@@ -133,8 +136,20 @@ Result<int> ExplainNodes(const PlanFlags& flags, Console& console) {
     }
     meant.insert(nodes.begin(), nodes.end());
   }
+  return meant;
+}
+
+}  // namespace
+
+Result<int> ExplainNodes(const PlanFlags& flags, Console& console) {
+  PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
+  const Graph& graph = *setup.model->graph;
+  const Platform& platform = setup.engine->machine().platform();
+  PT_ASSIGN(const std::set<NodeId> meant, NodesMeant(flags, graph));
   Explanations explanations;
   PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, &explanations, nullptr, nullptr));
+  if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
+  const int exit_code = ExitCodeFor(plan, flags, console);
   Json rows = Json::MakeArray();
   std::string text;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -160,11 +175,16 @@ Result<int> ExplainNodes(const PlanFlags& flags, Console& console) {
       row.Set("start_ns", step.expected_start_ns);
       row.Set("ns", step.expected_ns);
       row.Set("reasons", std::move(lines));
+      if (exit_code != 0) row.Set("interrupted", true);
       rows.Push(std::move(row));
     }
   }
-  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(rows) + "\n" : text));
-  return 0;
+  if (flags.output == "-") {
+    console.Note(text);  // standard output holds the plan
+  } else {
+    PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(rows) + "\n" : text));
+  }
+  return exit_code;
 }
 
 }  // namespace pt::tools
