@@ -6,10 +6,10 @@
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/plugin_guard.h"
 #include "lib/exec/plugins.h"
-#include "lib/exec/watched_library.h"
 #include "lib/exec/workers.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
+#include "partitiontuner/exec/watched_library.h"
 #include "partitiontuner/support/closest_word.h"
 
 namespace pt {

@@ -1,4 +1,4 @@
-#include "lib/exec/watched_library.h"
+#include "partitiontuner/exec/watched_library.h"
 
 #include <algorithm>
 #include <string>
@@ -41,6 +41,44 @@ class WatchedBoundKernel final : public BoundKernel {
   std::shared_ptr<const WatchedKernelName> name_;
   KernelWatch& watch_;
   bool called_ = false;
+};
+
+// Shows a probe what the kernel reads and makes.
+class ProbedBoundKernel final : public BoundKernel {
+ public:
+  ProbedBoundKernel(std::unique_ptr<BoundKernel> bound, std::shared_ptr<KernelProbe> probe, TensorSlots in,
+                    TensorSlots out)
+      : bound_(std::move(bound)), probe_(std::move(probe)), in_(in.begin(), in.end()), out_(out.begin(), out.end()) {}
+
+  Status Enqueue(const RunContext& run) noexcept override {
+    probe_->Before(in_);
+    PT_CHECK_OK(bound_->Enqueue(run));
+    probe_->After(out_);
+    return {};
+  }
+
+ private:
+  std::unique_ptr<BoundKernel> bound_;
+  std::shared_ptr<KernelProbe> probe_;
+  std::vector<const TensorView*> in_, out_;
+};
+
+class ProbedKernel final : public Kernel {
+ public:
+  ProbedKernel(std::unique_ptr<Kernel> kernel, std::shared_ptr<KernelProbe> probe)
+      : kernel_(std::move(kernel)), probe_(std::move(probe)) {}
+
+  uint64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  bool brings_threads() const override { return kernel_->brings_threads(); }
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
+                                            std::span<std::byte> scratch) const override {
+    PT_ASSIGN(std::unique_ptr<BoundKernel> bound, kernel_->Bind(in, out, scratch));
+    return std::unique_ptr<BoundKernel>(std::make_unique<ProbedBoundKernel>(std::move(bound), probe_, in, out));
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::shared_ptr<KernelProbe> probe_;
 };
 
 class WatchedKernel final : public Kernel {
@@ -104,7 +142,12 @@ class WatchedLibrary final : public Library, public TellsOfNan {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
-    return Watched(NameOf(graph, candidate), [&] { return library_->Compile(graph, candidate, in, out, context); });
+    PT_ASSIGN(std::unique_ptr<Kernel> kernel,
+              Watched(NameOf(graph, candidate), [&] { return library_->Compile(graph, candidate, in, out, context); }));
+    if (!IsHost(context.device.id())) return kernel;
+    std::shared_ptr<KernelProbe> probe = watch_.ProbeOf(graph, candidate);
+    if (probe == nullptr) return kernel;
+    return std::unique_ptr<Kernel>(std::make_unique<ProbedKernel>(std::move(kernel), std::move(probe)));
   }
   bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from,
                   const Form& to) const override {

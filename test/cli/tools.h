@@ -78,6 +78,21 @@ class Workplace {
   TemporaryFolder folder_;
 };
 
+// pt-run of the model with nothing but the library that lies, and how (test/testing/plugins).
+inline CommandResult RunLying(const Workplace& place, const std::string& model, const std::string& lie,
+                              const std::vector<std::string>& more) {
+  const std::string plugins = place.path() + "/plugins";
+  std::filesystem::create_directories(plugins);
+  std::filesystem::copy_file(std::string(PT_BINARY_DIR) + "/test-plugins/lies.so", plugins + "/lies.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  CommandOptions options;
+  options.environment = {"PT_TEST_LIE=" + lie};
+  return RunTool(
+      "pt-run",
+      Joined({model, "--db", "none", "--threads", "1", "--plugin-path", plugins, "--libraries", "test-plugin"}, more),
+      options);
+}
+
 // What a tool printed as JSON.
 inline Json Parsed(const std::string& text) {
   INFO(text);

@@ -1,6 +1,5 @@
 // pt-run --verify by what a model has inside: float16, quantised numbers.
 #include <catch2/catch_test_macros.hpp>
-#include <filesystem>
 #include <map>
 
 #include "partitiontuner/support/random.h"
@@ -57,20 +56,9 @@ std::string QuantisedNetwork(const Workplace& place) {
   return place.Write("quantised/model.onnx", ModelBytes(graph));
 }
 
-// pt-run --verify reference with nothing but the library that lies (test/testing/plugins).
 CommandResult Verified(const Workplace& place, const std::string& model, const std::string& lie,
                        const std::vector<std::string>& more = {}) {
-  const std::string plugins = place.path() + "/plugins";
-  std::filesystem::create_directories(plugins);
-  std::filesystem::copy_file(std::string(PT_BINARY_DIR) + "/test-plugins/lies.so", plugins + "/lies.so",
-                             std::filesystem::copy_options::overwrite_existing);
-  CommandOptions options;
-  options.environment = {"PT_TEST_LIE=" + lie};
-  return RunTool("pt-run",
-                 Joined({model, "--db", "none", "--threads", "1", "--plugin-path", plugins, "--libraries",
-                         "test-plugin", "--verify", "reference"},
-                        more),
-                 options);
+  return RunLying(place, model, lie, Joined({"--verify", "reference"}, more));
 }
 
 TEST_CASE("Verify, StopsPlausibleFaultsInQuantisedNetworks", "[cli]") {
@@ -95,6 +83,7 @@ TEST_CASE("Verify, LetsRoundingsPassInQuantisedNetworks", "[cli]") {
     INFO("--seed " << seed << "\n" << result.out << result.err);
     CHECK(result.exit_code == 0);
     needed = needed || result.out.find("quantised inside") != std::string::npos;
+    CHECK(RunLying(place, model, "rounding", {"--bisect", "--seed", seed}).exit_code == 0);  // nor any value within
   }
   CHECK(needed);
 }

@@ -31,7 +31,9 @@ Result<std::vector<Datum>> RunTrial(const std::vector<RoundingTrials>& sizes, co
   return outputs;
 }
 
-double DifferenceOf(const Datum& exact, const Datum& shaken) {
+}  // namespace
+
+double NoiseBetween(const Datum& exact, const Datum& shaken) {
   if (!exact.is_tensor() || !shaken.is_tensor()) return 0;
   ExpectedTensor expected;
   expected.dims = exact.tensor().dims();
@@ -41,8 +43,6 @@ double DifferenceOf(const Datum& exact, const Datum& shaken) {
   const Comparison comparison = CompareTensors(expected, shaken.tensor(), kAnyNumber);
   return comparison.equal ? comparison.max_abs : 0;
 }
-
-}  // namespace
 
 Result<std::vector<double>> MeasureRoundingNoise(const std::vector<PastRun>& runs, const std::vector<Carry>& carries,
                                                  const RunFlags& flags, const CancelToken& cancel) {
@@ -64,7 +64,7 @@ Result<std::vector<double>> MeasureRoundingNoise(const std::vector<PastRun>& run
   std::vector<double> noise(exact.size(), 0);
   for (uint64_t trial = 1; trial <= kRoundingTrials; ++trial) {
     PT_ASSIGN(const std::vector<Datum> shaken, RunTrial(sizes, size_of_run, runs, carries, trial, cancel));
-    for (size_t i = 0; i < noise.size(); ++i) noise[i] = std::max(noise[i], DifferenceOf(exact[i], shaken[i]));
+    for (size_t i = 0; i < noise.size(); ++i) noise[i] = std::max(noise[i], NoiseBetween(exact[i], shaken[i]));
   }
   return noise;
 }

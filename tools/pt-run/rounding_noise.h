@@ -17,10 +17,12 @@ struct PastRun {
 // twice what they show: the largest of a few draws is mostly less than the largest there can be.
 inline constexpr uint64_t kRoundingTrials = 4;
 
+// How far numbers lie apart; in steps for integers. 0 for what is not a tensor, and where more than numbers differs.
+double NoiseBetween(const Datum& exact, const Datum& shaken);
+
 // By output of the last run: the largest difference between it by the reference library and by one whose sums are
-// rounded otherwise, over kRoundingTrials such; in steps for integers. 0 for what is not a tensor, and where more than
-// numbers differs. The runs are made in a row, each by the state that the one before has left where outputs are
-// carried.
+// rounded otherwise, over kRoundingTrials such (NoiseBetween). The runs are made in a row, each by the state that the
+// one before has left where outputs are carried.
 Result<std::vector<double>> MeasureRoundingNoise(const std::vector<PastRun>& runs, const std::vector<Carry>& carries,
                                                  const RunFlags& flags, const CancelToken& cancel);
 

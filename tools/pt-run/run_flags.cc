@@ -191,6 +191,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--verify", flags.verify, "compare outputs with a test_data_set, or the reference library")
       ->option_text("DIR|reference")
       ->group("Prove");
+  app.add_flag("--bisect", flags.bisect,
+               "which value goes wrong first, by the reference library\n(and the step, node and library that made it)")
+      ->group("Prove");
   app.add_option("--suite", flags.suite, "verify every case below a folder")->option_text("FOLDER")->group("Prove");
   app.add_option("--only", flags.only, "only the cases of the suite whose name matches")
       ->option_text("GLOB")
@@ -241,6 +244,10 @@ std::vector<FlagRule> Rules() {
        .why = "it shows runs of one plan"},
       {.flag = "--residuals", .excludes = {"--compare", "--verify", "--suite", "--concurrency"}},
       {.flag = "--assert", .excludes = {"--shape-set", "--aa", "--concurrency", "--verify", "--suite"}},
+      {.flag = "--bisect",
+       .excludes = {"--dispatch", "--shape-set", "--verify", "--suite", "--twin", "--carry", "--concurrency",
+                    "--compare", "--aa", "--assert", "--trace", "--residuals", "--html", "--save-outputs"},
+       .why = "it looks at one run of one plan"},
       {.flag = "--precision auto", .excludes = {"--suite"}, .why = "it needs plans that pt-plan makes"},
       {.flag = "--duration", .excludes = {"--iterations"}},
   };

@@ -40,7 +40,7 @@ struct RunFlags {
   std::optional<std::chrono::nanoseconds> deadline;  // of --deadline; 0: none
   uint64_t run_bytes = 0;                            // of --run-memory, or its default
   const CancelToken* cancel = nullptr;               // of Ctrl-C; null in a suite's child process
-  bool residuals = false, no_capture = false, suite_worker = false;
+  bool residuals = false, bisect = false, no_capture = false, suite_worker = false;
 
   // ModelOptionsOf, with what the plan of --plan says of the model's inputs where the flags leave it open.
   Result<ModelOptions> model_options() const;
@@ -72,6 +72,7 @@ int RunConcurrent(const RunFlags& flags, Console& console, const InterruptWatch&
 int RunOpenLoop(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunShapeSets(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunBisected(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);
 int ServeSuite(const RunFlags& flags, Console& console);  // in the child process
 

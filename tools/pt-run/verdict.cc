@@ -16,7 +16,12 @@ namespace {
 // right output from a wrong one.
 constexpr double kOfNoise = 2, kMostOfLargest = 0.1;
 
-// What is allowed where roundings alone change the output by `noise`.
+bool IsExchanged(const ValueType& type) {
+  return IsKindOfDatum(type) && (IsHeldAsDatum(type) || BitsOf(type.type) > 0);
+}
+
+}  // namespace
+
 void AllowNoise(double noise, DataType type, double largest, OutputVerdict& verdict) {
   const std::string by = "quantised inside: roundings alone change it by " + Brief(noise) + ", ";
   if (const std::optional<IntegerRange> range = RangeOf(type)) {
@@ -36,15 +41,14 @@ void AllowNoise(double noise, DataType type, double largest, OutputVerdict& verd
   verdict.by_noise = true;
 }
 
-// The tolerance by what was said, or by what is inside.
-Result<OutputVerdict> VerdictFor(const Graph& loaded, ValueId output, MathMode math, bool operator_test,
+Result<OutputVerdict> VerdictFor(const Graph& graph, ValueId value, MathMode math, bool operator_test,
                                  const RunFlags& flags) {
   OutputVerdict verdict;
   if (operator_test) {
     verdict.tolerance = OperatorTestTolerance();
     verdict.reason = "operator test";
   } else {
-    ReasonedTolerance reasoned = ToleranceOf(loaded, output, math);
+    ReasonedTolerance reasoned = ToleranceOf(graph, value, math);
     verdict.tolerance = reasoned.tolerance;
     verdict.reason = std::move(reasoned.reason);
     verdict.hangs_on_noise = reasoned.quantised && flags.rtol.empty() && flags.atol.empty() &&
@@ -60,12 +64,6 @@ Result<OutputVerdict> VerdictFor(const Graph& loaded, ValueId output, MathMode m
   }
   return verdict;
 }
-
-bool IsExchanged(const ValueType& type) {
-  return IsKindOfDatum(type) && (IsHeldAsDatum(type) || BitsOf(type.type) > 0);
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelFile& file, ModelOptions options,
                                                     const RunFlags& flags, bool suite, const Console& console) {
@@ -103,6 +101,17 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
     PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
   }
   return std::make_shared<const ReadyModel>(std::move(ready));
+}
+
+Result<GivenRun> MakeGivenRun(Engine& engine, const RunFlags& flags, const Console& console) {
+  GivenRun run;
+  PT_ASSIGN(ModelOptions options, flags.model_options());
+  PT_ASSIGN(run.data, ReadInputs(flags.common.inputs));
+  AddDims(run.data, options);
+  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.load));
+  PT_ASSIGN(run.ready, MakeReady(engine, *file, options, flags, false, console));
+  PT_ASSIGN(run.inputs, MakeInputs(*run.ready->model, run.data, flags.seed));
+  return run;
 }
 
 Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& inputs, const CancelToken* cancel) {
@@ -144,6 +153,44 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const s
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
+}
+
+std::vector<ExpectedTensor> ExpectedFrom(std::span<const Datum> values) {
+  std::vector<ExpectedTensor> expected;
+  for (const Datum& value : values) {
+    ExpectedTensor& output = expected.emplace_back();
+    if (value.is_tensor()) {
+      output.dims = value.tensor().dims();
+      output.tensor = value.tensor();
+    } else {
+      output.datum = value;
+    }
+  }
+  return expected;
+}
+
+std::string ToleranceText(const OutputVerdict& verdict) {
+  const Tolerance& tolerance = verdict.tolerance;
+  if (tolerance.kind == Tolerance::Kind::kElementwise) {
+    return verdict.reason + ": rtol " + Brief(tolerance.relative) + ", atol " + Brief(tolerance.absolute);
+  }
+  std::string text;
+  if (tolerance.relative > 0 && !verdict.by_noise) text = Brief(tolerance.relative) + " of the largest magnitude";
+  if (tolerance.absolute > 0) text += (text.empty() ? "" : " or ") + Brief(tolerance.absolute);
+  if (tolerance.integer_steps > 1) text = std::to_string(tolerance.integer_steps) + " steps";
+  return verdict.reason + (text.empty() ? "" : ": " + text);
+}
+
+std::string DifferenceText(const OutputVerdict& verdict, const RunFlags& flags) {
+  const Comparison& comparison = verdict.comparison;
+  std::string text = comparison.reason;
+  if (DiffersInNanAlone(comparison)) {
+    return text + "; nothing differs but where NaN stands (" + std::to_string(comparison.nan_differences) +
+           (comparison.nan_differences == 1 ? " value" : " values") + ")" +
+           (flags.common.keep_nan() ? "" : "; --nan keep uses only kernels that keep it");
+  }
+  if (!std::isfinite(comparison.of_tolerance)) return text;
+  return text + ", " + Brief(comparison.of_tolerance) + " times the tolerance; --rtol and --atol set another";
 }
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts) {

@@ -27,6 +27,14 @@ struct ReadyModel {
 Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelFile& file, ModelOptions options,
                                                     const RunFlags& flags, bool suite, const Console& console);
 
+// The model of the flags, and the inputs that they give or have drawn.
+struct GivenRun {
+  std::shared_ptr<const ReadyModel> ready;
+  GivenInputs data;
+  std::vector<Tensor> inputs;
+};
+Result<GivenRun> MakeGivenRun(Engine& engine, const RunFlags& flags, const Console& console);
+
 struct RunOutputs {
   std::vector<Datum> values;
   bool twin_equal = true;  // true without a twin
@@ -41,6 +49,12 @@ struct OutputVerdict {
   bool by_noise = false;        // it is
   Comparison comparison;
 };
+// What a value of the graph is held to: by --rtol and --atol, or by what is inside. operator_test: of ONNX's own tests.
+Result<OutputVerdict> VerdictFor(const Graph& graph, ValueId value, MathMode math, bool operator_test,
+                                 const RunFlags& flags);
+// Widens it where roundings alone change the value by `noise`; largest: the greatest magnitude in it.
+void AllowNoise(double noise, DataType type, double largest, OutputVerdict& verdict);
+
 // By output: how far roundings alone change it (rounding_noise.h).
 using NoiseOfOutputs = std::function<Result<std::vector<double>>()>;
 // One verdict an output. --rtol and --atol replace the tolerance's. Where neither is given, an output that is quantised
@@ -48,6 +62,14 @@ using NoiseOfOutputs = std::function<Result<std::vector<double>>()>;
 Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Datum>& outputs,
                                                 const std::vector<ExpectedTensor>& expected, bool operator_test,
                                                 const RunFlags& flags, const NoiseOfOutputs& noise);
+
+// "fp32 math: 0.0001 of the largest magnitude".
+std::string ToleranceText(const OutputVerdict& verdict);
+// Of one that is not equal: "element 3 is 1.5, expected 1, 1.1 times the tolerance; --rtol and --atol set another".
+std::string DifferenceText(const OutputVerdict& verdict, const RunFlags& flags);
+
+// What outputs of other runs should be.
+std::vector<ExpectedTensor> ExpectedFrom(std::span<const Datum> values);
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts);
 

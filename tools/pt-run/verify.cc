@@ -42,32 +42,6 @@ Json ReportJson(const SetReport& report, bool twin) {
   return json;
 }
 
-// "fp32 math: 0.0001 of the largest magnitude".
-std::string ToleranceText(const OutputVerdict& verdict) {
-  const Tolerance& tolerance = verdict.tolerance;
-  if (tolerance.kind == Tolerance::Kind::kElementwise) {
-    return verdict.reason + ": rtol " + Brief(tolerance.relative) + ", atol " + Brief(tolerance.absolute);
-  }
-  std::string text;
-  if (tolerance.relative > 0 && !verdict.by_noise) text = Brief(tolerance.relative) + " of the largest magnitude";
-  if (tolerance.absolute > 0) text += (text.empty() ? "" : " or ") + Brief(tolerance.absolute);
-  if (tolerance.integer_steps > 1) text = std::to_string(tolerance.integer_steps) + " steps";
-  return verdict.reason + (text.empty() ? "" : ": " + text);
-}
-
-// ": element 3 is 1.5, expected 1, 1.1 times the tolerance; --rtol and --atol set another".
-std::string FaultText(const OutputVerdict& verdict, const RunFlags& flags) {
-  const Comparison& comparison = verdict.comparison;
-  std::string text = ": " + comparison.reason;
-  if (DiffersInNanAlone(comparison)) {
-    return text + "; nothing differs but where NaN stands (" + std::to_string(comparison.nan_differences) +
-           (comparison.nan_differences == 1 ? " value" : " values") + ")" +
-           (flags.common.keep_nan() ? "" : "; --nan keep uses only kernels that keep it");
-  }
-  if (!std::isfinite(comparison.of_tolerance)) return text;
-  return text + ", " + Brief(comparison.of_tolerance) + " times the tolerance; --rtol and --atol set another";
-}
-
 std::string ReportText(const SetReport& report, const RunFlags& flags) {
   std::string text;
   for (const OutputVerdict& verdict : report.verdicts) {
@@ -75,7 +49,7 @@ std::string ReportText(const SetReport& report, const RunFlags& flags) {
     text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) +
             ", max rel " + Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " +
             std::to_string(c.compared) + " values (" + ToleranceText(verdict) + ")" +
-            (c.equal ? "" : FaultText(verdict, flags)) + "\n";
+            (c.equal ? "" : ": " + DifferenceText(verdict, flags)) + "\n";
   }
   if (flags.choice.twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
@@ -109,20 +83,6 @@ class JudgedRuns {
   std::vector<PastRun> past_;
 };
 
-std::vector<ExpectedTensor> ExpectedFrom(std::span<const Datum> values) {
-  std::vector<ExpectedTensor> expected;
-  for (const Datum& value : values) {
-    ExpectedTensor& output = expected.emplace_back();
-    if (value.is_tensor()) {
-      output.dims = value.tensor().dims();
-      output.tensor = value.tensor();
-    } else {
-      output.datum = value;
-    }
-  }
-  return expected;
-}
-
 Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console,
                                              const CancelToken& cancel) {
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
@@ -148,14 +108,10 @@ constexpr uint64_t kCarriedRuns = 4;
 // by its own state.
 Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console,
                                                const CancelToken& cancel) {
-  PT_ASSIGN(ModelOptions options, flags.model_options());
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, options);
-  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.load));
-  PT_ASSIGN(const std::shared_ptr<const ReadyModel> ready, MakeReady(engine, *file, options, flags, false, console));
+  PT_ASSIGN(const GivenRun given, MakeGivenRun(engine, flags, console));
+  const std::shared_ptr<const ReadyModel>& ready = given.ready;
   DataSet data;
-  PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*ready->model, given, flags.seed));
-  data.inputs.assign(inputs.begin(), inputs.end());
+  data.inputs.assign(given.inputs.begin(), given.inputs.end());
 
   EngineOptions reference_options;
   reference_options.machine.max_cores = flags.common.threads;
@@ -166,10 +122,11 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   plain.choice = {};
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   // The reference computes the model as it is, as often as there are requests.
+  ModelOptions options = ready->options;
   options.rewrites = Rewrites{{}, 1, options.rewrites.requests};
   PT_ASSIGN(const std::shared_ptr<const ReadyModel> oracle,
-            MakeReady(*reference, *file, options, plain, true, console));
-  PT_ASSIGN(const std::vector<Carry> carries, CarriesOf(flags, *ready->model, given, inputs));
+            MakeReady(*reference, ready->file, options, plain, true, console));
+  PT_ASSIGN(const std::vector<Carry> carries, CarriesOf(flags, *ready->model, given.data, given.inputs));
   RunsInARow oracle_runs(carries);
   JudgedRuns runs(carries, flags, cancel);
   const uint64_t count = carries.empty() ? 1 : flags.iterations > 0 ? flags.iterations : kCarriedRuns;

@@ -25,8 +25,9 @@ class RoundingTrials {
   static Result<RoundingTrials> Make(const ModelFile& file, const ModelOptions& options, uint32_t max_cores);
 
   const std::shared_ptr<const Model>& model() const { return model_; }
-  // Trial 0 rounds as the reference library does, every other one in its own way, the same each time.
-  Result<Trial> Open(uint64_t trial, const SessionOptions& options = {}) const;
+  // Trial 0 rounds as the reference library does, every other one in its own way, the same each time. watch: of the
+  // trial's machine, which it outlives; may be null.
+  Result<Trial> Open(uint64_t trial, const SessionOptions& options = {}, KernelWatch* watch = nullptr) const;
 
  private:
   uint32_t max_cores_ = 0;

@@ -1,11 +1,24 @@
 // KernelWatch: learns which kernels a machine's libraries are calling for the first time, so that whoever meets the
-// process's crash can say which one it was, and keep the next process from it.
+// process's crash can say which one it was, and keep the next process from it. It may also look at what kernels read
+// and make.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "partitiontuner/backend/backend.h"
+
 namespace pt {
+
+// Looks at what one kernel of the host reads and makes, in every run, on the thread that leads it. The run waits
+// meanwhile. Called by several threads at once where the kernel is in several runs.
+class KernelProbe {
+ public:
+  virtual ~KernelProbe() = default;
+  virtual void Before(TensorSlots in) noexcept = 0;
+  virtual void After(TensorSlots out) noexcept = 0;  // unless it failed
+};
 
 // What a watch knows a kernel by.
 struct WatchedKernelName {
@@ -28,6 +41,11 @@ class KernelWatch {
   // a graph calls the kernels of that) and end in reverse order. Neither allocates nor waits in a run.
   virtual void Begin(const WatchedKernelName& kernel) noexcept = 0;
   virtual void End() noexcept = 0;
+  // The probe of the kernel that is compiled of this candidate for a unit of the host, for as long as the kernel lives;
+  // null where none is wanted.
+  virtual std::shared_ptr<KernelProbe> ProbeOf(const Graph& /*graph*/, const Candidate& /*candidate*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace pt
