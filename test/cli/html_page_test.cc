@@ -65,6 +65,18 @@ PageParts PageOfModel(const Workplace& place, const std::string& bytes) {
   return PartsOf(file);
 }
 
+// The page of a profile of such a model.
+PageParts PageOfProfile(const Workplace& place, const std::string& bytes, const std::vector<std::string>& more = {}) {
+  const std::string file = place.path() + "/page.html";
+  const CommandResult profiled =
+      RunTool("pt-profile", Joined({place.Write("m.onnx", bytes), "--db", place.path() + "/p.db", "--libraries",
+                                    "reference", "--max-time", "1ms", "--html", file, "-q"},
+                                   more));
+  INFO(profiled.err);
+  REQUIRE(profiled.exit_code == 0);
+  return PartsOf(file);
+}
+
 // Empty, or what is wrong with the tags.
 std::string MarkupFault(const std::string& html) {
   static const std::regex tag("<(/?)([a-z0-9]+)((?: [A-Za-z-]+(?:=\"[^\"<>]*\")?)*)>");
@@ -117,7 +129,7 @@ TEST_CASE("HtmlPage, StandsAloneWithoutNetwork", "[cli]") {
 TEST_CASE("HtmlPage, ScriptAndPagesStaySmall", "[cli]") {
   const Workplace place;
   const PageParts of_many = PageOfModel(place, ChainModel(1'000, "features/block/conv/Relu_"));
-  CHECK(of_many.script.size() < 30'000);
+  CHECK(of_many.script.size() < 33'000);
   CHECK(of_many.steps() >= 900);
   CHECK(of_many.whole.size() < 300'000);
   // However long names are.
@@ -127,16 +139,20 @@ TEST_CASE("HtmlPage, ScriptAndPagesStaySmall", "[cli]") {
   CHECK(of_more.whole.size() < 3'000'000);
 }
 
+// What a browser makes of the page.
+CommandResult DrawnByBrowser(const Workplace& place) {
+  return RunCommand({"/bin/sh", "-c",
+                     "chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr --user-data-dir=" +
+                         place.path() + "/browser --dump-dom file://" + place.path() + "/page.html"});
+}
+
 // Where a browser is installed: the script draws every step and complains of nothing.
 TEST_CASE("HtmlPage, ABrowserDrawsIt", "[cli]") {
   if (RunCommand({"/bin/sh", "-c", "command -v chromium"}).exit_code != 0) SKIP("chromium is not installed");
   const Workplace place;
   for (const size_t steps : {size_t{20}, size_t{6'000}}) {
     (void)PageOfModel(place, ChainModel(steps, kHostile));
-    const CommandResult shown = RunCommand(
-        {"/bin/sh", "-c",
-         "chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr --user-data-dir=" + place.path() +
-             "/browser --dump-dom file://" + place.path() + "/page.html"});
+    const CommandResult shown = DrawnByBrowser(place);
     INFO(shown.err);
     REQUIRE(shown.exit_code == 0);
     CHECK(shown.err.find("CONSOLE") == std::string::npos);
@@ -144,6 +160,67 @@ TEST_CASE("HtmlPage, ABrowserDrawsIt", "[cli]") {
     CHECK((shown.out.find("<rect") != std::string::npos) == (steps <= 5'000));  // else on a canvas
     CHECK((shown.out.find("<canvas") != std::string::npos) == (steps > 5'000));
   }
+}
+
+TEST_CASE("HtmlPage, AProfileHasEachOperatorAndGroupWithItsWays", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), page = place.path() + "/p.html";
+  const CommandResult profiled = RunTool(
+      "pt-profile", {model, "--db", place.path() + "/p.db", "--max-time", "2ms", "--html", page, "--format", "json"});
+  INFO(profiled.err);
+  REQUIRE(profiled.exit_code == 0);
+  const PageParts parts = PartsOf(page);
+  CHECK(MarkupFault(parts.markup) == "");
+  const Json json = parts.json();
+  CHECK(json.find("plans")->as_array()->empty());
+  const Json works = *json.find("works");
+  const auto strings = *works.find("strings")->as_array();
+  const auto rows = *works.find("rows")->as_array();
+  CHECK(static_cast<size_t>(*works.find("count")->as_int()) == rows.size());
+  // By time, each way of a row no faster than the first; the operators add up to what shares are of.
+  int64_t last = INT64_MAX, sum = 0;
+  size_t operators = 0;
+  for (const Json& row : rows) {
+    const auto cells = *row.as_array();
+    const auto ways = *cells[4].as_array();
+    REQUIRE_FALSE(ways.empty());
+    const int64_t ns = *ways[0].as_array()->at(5).as_int();
+    CHECK(ns <= last);
+    for (const Json& way : ways) CHECK(*way.as_array()->at(5).as_int() >= ns);
+    last = ns;
+    if (*cells[1].as_int() > 1) continue;
+    ++operators;
+    sum += ns;
+  }
+  CHECK(sum == *works.find("total")->as_int());
+  CHECK(operators == Parsed(profiled.out).find("operators")->as_array()->size());
+  const std::string& first = *strings[static_cast<size_t>(*rows[0].as_array()->at(0).as_int())].as_string();
+  CHECK_FALSE(first.empty());
+  CHECK(parts.data.find("--max-time 2ms") != std::string::npos);  // the command
+}
+
+TEST_CASE("HtmlPage, ProfilesOfManyNodesWithAnyNamesStaySmallAndWhole", "[cli]") {
+  const Workplace place;
+  const PageParts hostile = PageOfProfile(place, ChainModel(4, kHostile));
+  CHECK(MarkupFault(hostile.markup) == "");
+  CHECK(hostile.data.find('<') == std::string::npos);
+  CHECK(PageOfProfile(place, ChainModel(1'000, "features/block/conv/Relu_")).whole.size() < 300'000);
+  CHECK(PageOfProfile(place, ChainModel(3'000, std::string(1'000, 'x'))).whole.size() < 300'000);
+  CHECK(RunTool("pt-profile", {place.path() + "/m.onnx", "--db", "none", "--dry-run", "--html", "p.html"}).exit_code ==
+        2);
+  CHECK(RunTool("pt-profile", {place.path() + "/m.onnx", "--db", "none", "--html", "-"}).exit_code == 2);
+}
+
+TEST_CASE("HtmlPage, ABrowserDrawsAProfile", "[cli]") {
+  if (RunCommand({"/bin/sh", "-c", "command -v chromium"}).exit_code != 0) SKIP("chromium is not installed");
+  const Workplace place;
+  (void)PageOfProfile(place, ChainModel(20, kHostile));
+  const CommandResult shown = DrawnByBrowser(place);
+  INFO(shown.err);
+  REQUIRE(shown.exit_code == 0);
+  CHECK(shown.err.find("CONSOLE") == std::string::npos);
+  CHECK(shown.out.find("<h2>Operators and groups") != std::string::npos);
+  CHECK(shown.out.find("<h2>Timeline") == std::string::npos);
 }
 
 TEST_CASE("HtmlPage, PlanRunAndDiffWriteOne", "[cli]") {

@@ -103,15 +103,19 @@ void AddPlanCards(const Platform& platform, const Plan& plan, Page& page) {
   }
 }
 
-void AddPlanNotes(const Platform& platform, const Plan& plan, Page& page) {
-  if (plan.report.stopped_by == "interrupted") {
-    page.notes.push_back("The search was interrupted: this is the best plan so far.");
-  }
+void NoteSimulated(const Platform& platform, Page& page) {
   std::vector<std::string> simulated;
   for (const Device& device : platform.devices) {
     if (device.simulated) simulated.push_back(device.name);
   }
   if (!simulated.empty()) page.notes.push_back("Simulated: times of " + Joined(simulated) + " come from a file.");
+}
+
+void AddPlanNotes(const Platform& platform, const Plan& plan, Page& page) {
+  if (plan.report.stopped_by == "interrupted") {
+    page.notes.push_back("The search was interrupted: this is the best plan so far.");
+  }
+  NoteSimulated(platform, page);
 }
 
 }  // namespace pt::tools

@@ -26,6 +26,8 @@ PageTable BaselineFacts(const Plan& plan);
 
 // Cards that all pages have: steps, memory, bound.
 void AddPlanCards(const Platform& platform, const Plan& plan, Page& page);
+// A note where devices are simulated.
+void NoteSimulated(const Platform& platform, Page& page);
 // Notes on what a reader must not miss: simulated devices, a search that was interrupted.
 void AddPlanNotes(const Platform& platform, const Plan& plan, Page& page);
 

@@ -13,12 +13,14 @@
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/page_facts.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/feature_tables.h"
 #include "tools/pt-profile/import.h"
 #include "tools/pt-profile/isolation.h"
 #include "tools/pt-profile/operator_table.h"
+#include "tools/pt-profile/page.h"
 #include "tools/pt-profile/shard.h"
 #include "tools/pt-profile/validate.h"
 #include "tools/pt-profile/watch_page.h"
@@ -28,8 +30,8 @@ namespace {
 
 struct ProfileFlags {
   CommonFlags common;
-  std::string output, features, budget, max_noise = "2%", max_time, refresh, shard, isolate = "none",
-                                        key_timeout = "120s";
+  std::string output, html, features, budget, max_noise = "2%", max_time, refresh, shard, isolate = "none",
+                                              key_timeout = "120s";
   std::vector<std::string> imports;
   uint32_t min_samples = 0;
   bool dry_run = false, require_stable = false, validate = false;
@@ -40,6 +42,9 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
   AddCommonFlags(app, flags.common);
   app.add_option("-o,--output", flags.output, "write the profile there (- for standard output)")
       ->option_text("FILE.json")
+      ->group("Profile");
+  app.add_option("--html", flags.html, "write a page: what takes how long, by which ways\n(one file)")
+      ->option_text("FILE.html")
       ->group("Profile");
   app.add_option("--features", flags.features,
                  "write what predictions are made from there\n(and the dependencies of the nodes beside it)")
@@ -94,6 +99,8 @@ std::vector<FlagRule> Rules() {
   return {{.flag = "--validate", .excludes = {"model"}, .why = "it is about all of a database"},
           {.flag = "--validate", .excludes = {"--db none"}, .why = "it reads a database"},
           {.flag = "--import", .excludes = {"--db none"}, .why = "it writes to a database"},
+          {.flag = "--html", .needs = {"model"}, .why = "it shows what a model takes"},
+          {.flag = "--html", .excludes = {"--dry-run", "--validate"}, .why = "it shows what was measured"},
           {.flag = "--shard", .needs = {"model"}, .why = "it is a part of what a model needs"}};
 }
 
@@ -290,6 +297,9 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   PlanOptions measured_only;
   measured_only.allow_estimates = false;
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, engine->CostsOf(*model, measured_only));
+  ProfiledModel profiled{*model, engine->machine(), profile, *costs, report, elapsed_ns, {}};
+  for (const Culprit& culprit : isolation.culprits) profiled.went_down.emplace_back(culprit.label, culprit.fault.what);
+  PT_CHECK_OK(WriteProfilePage(flags.html, flags.common, profiled));
   const OperatorTable table(*model, engine->machine().platform(), *costs);
   if (flags.output != "-") {
     Json json = ReportJson(report);
@@ -345,6 +355,7 @@ int Main(int argc, char** argv) {
   for (const std::string& file : {flags.output, flags.features}) {
     if (const Status status = CheckWritable(file); !status.ok()) return console.Fail(status.error());
   }
+  if (const Status status = CheckPageFile(flags.html); !status.ok()) return console.Fail(status.error());
   const bool isolates = flags.isolate == "process" && !flags.isolate_worker && !flags.dry_run && !flags.validate;
   if (!flags.imports.empty() && !flags.isolate_worker) {
     const Status status = ImportProfiles(flags.imports, flags.common.db, console);

@@ -57,6 +57,21 @@ struct PagePlan {
   std::vector<PageBusy> busy;
 };
 
+// One way to do some work, and what it takes.
+struct PageWay {
+  std::string where, library, layout, math;  // a unit class, library and variant, layouts in and out
+  int64_t ns = 0, spread_ns = 0;             // half of the 95 % interval
+  std::string note;
+};
+
+// An operator or a group, by all ways that are known.
+struct PageWork {
+  std::string work;
+  size_t nodes = 1;
+  int64_t alone_ns = 0;       // its nodes one by one, each by its fastest way; 0: not known
+  std::vector<PageWay> ways;  // the fastest first; none: nothing is known
+};
+
 struct PageCard {
   std::string label, value, note;
 };
@@ -73,12 +88,15 @@ struct Page {
   std::string heading, subtitle;
   std::vector<PageCard> cards;
   std::vector<std::string> notes;
-  std::vector<PagePlan> plans;  // one, or two that are compared
+  std::vector<PagePlan> plans;  // none, one, or two that are compared
+  std::vector<PageWork> works;  // the heaviest first
+  int64_t works_ns = 0;         // what their shares are of
   std::vector<PageTable> tables;
 };
 
 // One file that needs no other and asks no network. Whatever the strings hold, they are shown as text; long ones are
-// cut. What planners say of steps is left out beyond some 40 kB, that of the longest steps last.
+// cut. What planners say of steps is left out beyond some 40 kB, that of the longest steps last; so is what does not
+// fit of works, the lightest first, and of their ways.
 std::string PageHtml(const Page& page);
 
 }  // namespace pt::tools

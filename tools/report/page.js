@@ -251,6 +251,7 @@
     if (!asked) asked = requestAnimationFrame(() => { asked = 0; drawNow(); });
   };
   const drawNow = () => {
+    if (!plans.length) return;
     layOut();
     let brush;
     if (onCanvas) {
@@ -410,6 +411,30 @@
   const fills = [];
   const fillTables = () => fills.forEach((fill) => fill());
 
+  // Columns: name, class, what it is sorted by, what it shows. rowOf: attributes of a row.
+  const sortedTable = (columns, rows, first, keep, rowOf) => {
+    const order = rows.map((_, r) => r);
+    let sorted = first, limit = FIRST_ROWS;
+    const body = html('tbody'), rest = html('button', {click: () => { limit = Infinity; fill(); }});
+    const heads = columns.map(([name, cls, value], c) => html('th', {class: cls || null, scope: 'col'}, html('button', {click: () => {
+      sorted = c;
+      order.sort((a, b) => {
+        const u = value(rows[a], a), v = value(rows[b], b);
+        return u < v ? -1 : u > v ? 1 : a - b;
+      });
+      fill();
+    }}, name)));
+    const fill = () => {
+      heads.forEach((head, c) => head.setAttribute('aria-sort', c === sorted ? 'ascending' : 'none'));
+      const shown = order.filter((r) => keep(rows[r]));
+      body.replaceChildren(...shown.slice(0, limit).map((r) => html('tr', rowOf(r), ...columns.map(([, cls, , text]) => cell(text(rows[r], r), cls)))));
+      rest.hidden = shown.length <= limit;
+      rest.textContent = `show all ${shown.length}`;
+    };
+    fills.push(fill);
+    return [html('div', {class: 'scroll'}, html('table', {}, html('thead', {}, html('tr', {}, ...heads)), body)), rest];
+  };
+
   const stepTable = (plan) => {
     const columns = [
       ['step', 'n', (step, s) => s, (step, s) => String(s)],
@@ -431,26 +456,34 @@
         return html('details', {click: (event) => event.stopPropagation()}, html('summary', {}, step[OTHERS].length ? otherText(plan, step[OTHERS][0]) : 'why'), ...lines.map((line) => html('p', {}, line)));
       }]);
     }
-    let order = plan.steps.map((_, s) => s), sorted = 0, limit = FIRST_ROWS;
-    const body = html('tbody'), rest = html('button', {click: () => { limit = Infinity; fill(); }});
-    const heads = columns.map(([name, cls, value], c) => html('th', {class: cls || null, scope: 'col'}, html('button', {click: () => {
-      sorted = c;
-      order.sort((a, b) => {
-        const u = value(plan.steps[a], a), v = value(plan.steps[b], b);
-        return u < v ? -1 : u > v ? 1 : a - b;
-      });
-      fill();
-    }}, name)));
-    const fill = () => {
-      heads.forEach((head, c) => head.setAttribute('aria-sort', c === sorted ? 'ascending' : 'none'));
-      const shown = order.filter((s) => !view.find || matches(plan, plan.steps[s]));
-      body.replaceChildren(...shown.slice(0, limit).map((s) => html('tr', {id: `step${plan.letter}${s}`, class: 'pick', click: () => choose({plan, s}, true)},
-        ...columns.map(([, cls, , text]) => cell(text(plan.steps[s], s), cls)))));
-      rest.hidden = shown.length <= limit;
-      rest.textContent = `show all ${shown.length}`;
-    };
-    fills.push(fill);
-    return section((plan.letter ? plan.letter + ': ' : '') + `Steps (${plan.steps.length})`, plan.steps.some((step) => step[OTHERS].length) ? html('p', {class: 'soft'}, 'Others: how long the same nodes would take elsewhere or by another kernel, without the changes of layout and the waits around them.') : null, html('div', {class: 'scroll'}, html('table', {}, html('thead', {}, html('tr', {}, ...heads)), body)), rest);
+    return section((plan.letter ? plan.letter + ': ' : '') + `Steps (${plan.steps.length})`, plan.steps.some((step) => step[OTHERS].length) ? html('p', {class: 'soft'}, 'Others: how long the same nodes would take elsewhere or by another kernel, without the changes of layout and the waits around them.') : null,
+      ...sortedTable(columns, plan.steps, 0, (step) => !view.find || matches(plan, step), (s) => ({id: `step${plan.letter}${s}`, class: 'pick', click: () => choose({plan, s}, true)})));
+  };
+
+  // Of operators and groups.
+  const worksTable = (works) => {
+    const LABEL = 0, NODES = 1, ALONE = 2, COUNT = 3, WAYS = 4, WAY_NS = 5, SPREAD = 6;
+    const text = (row, field) => row[WAYS].length ? works.strings[row[WAYS][0][field]] : '';
+    const ns = (row) => row[WAYS].length ? row[WAYS][0][WAY_NS] : 0;
+    const spread = (way) => way[WAY_NS] ? percent(way[SPREAD] / way[WAY_NS]) : '';
+    const wayText = (way) => way.slice(0, WAY_NS).map((i) => works.strings[i]).filter(Boolean).join(', ') + ': ' + time(way[WAY_NS]) + ' ± ' + spread(way);
+    const label = (row) => works.strings[row[LABEL]];
+    const by = (name, field, cls) => [name, cls, (row) => text(row, field), (row) => text(row, field)];
+    const columns = [
+      ['work', 'w', label, label],
+      ['nodes', 'n', (row) => -row[NODES], (row) => String(row[NODES])],
+      ['fastest', 'n', (row) => -ns(row), (row) => row[WAYS].length ? time(ns(row)) : 'not measured'],
+      ['±', 'n', (row) => ns(row) ? -row[WAYS][0][SPREAD] / ns(row) : 0, (row) => row[WAYS].length ? spread(row[WAYS][0]) : ''],
+      ['share', 'n', (row) => -ns(row), (row) => works.total ? percent(ns(row) / works.total) : ''],
+      ['nodes alone', 'n', (row) => -row[ALONE], (row) => row[NODES] > 1 && row[ALONE] ? time(row[ALONE]) : ''],
+      by('on', 0, 's'), by('library', 1, ''), by('layout', 2, 's'), by('math', 3, 's'), by('note', 4, ''),
+      ['other ways', 'w', (row) => -row[COUNT], (row) => row[WAYS].length < 2 ? '' : html('details', {}, html('summary', {}, wayText(row[WAYS][1])), ...row[WAYS].slice(2).map((way) => html('p', {}, wayText(way))), row[COUNT] > row[WAYS].length ? html('p', {class: 'soft'}, `and ${row[COUNT] - row[WAYS].length} slower ones`) : null)],
+    ].filter(([name]) => name !== 'note' || works.rows.some((row) => text(row, 4)));
+    const find = html('input', {type: 'search', placeholder: 'find', 'aria-label': 'find work by name, unit, library, layout or math', input: fillTables});
+    const kind = html('select', {'aria-label': 'which work', change: fillTables}, ...['operators and groups', 'operators', 'groups'].map((name) => html('option', {}, name)));
+    const keep = (row) => (kind.selectedIndex === 0 || (row[NODES] > 1) === (kind.selectedIndex === 2)) && [label(row), text(row, 0), text(row, 1), text(row, 2), text(row, 3)].join(' ').toLowerCase().includes(find.value.trim().toLowerCase());
+    return section(`Operators and groups (${works.count})`, html('p', {class: 'soft'}, 'What each takes alone, warm, by its fastest way, with its 95 % interval. Shares are of all operators, each by its fastest way. The model takes less than their sum: groups are faster, and units work side by side.' + (works.count > works.rows.length ? ` The ${works.count - works.rows.length} lightest are left out.` : '')),
+      html('div', {class: 'bar'}, find, kind), ...sortedTable(columns, works.rows, 2, keep, () => ({})));
   };
 
   const plainTable = (table) => {
@@ -493,7 +526,8 @@
   main.append(html('div', {class: 'top'}, html('div', {}, html('h1', {}, page.heading), html('p', {class: 'soft'}, page.subtitle)), themeButton),
     html('div', {class: 'cards'}, ...page.cards.map(([label, value, note]) => html('div', {class: 'card'}, html('span', {class: 'soft'}, label), html('b', {}, value), html('span', {class: 'soft'}, note)))),
     ...page.notes.map((note) => html('p', {class: 'note'}, note)),
-    section('Timeline', controls, picture, html('p', {class: 'soft noprint'}, 'Drag to move, Ctrl and wheel to zoom, click a step for more. Keys: + − 0, arrows, n and p from step to step.'), legend, detail),
+    ...(plans.length ? [section('Timeline', controls, picture, html('p', {class: 'soft noprint'}, 'Drag to move, Ctrl and wheel to zoom, click a step for more. Keys: + − 0, arrows, n and p from step to step.'), legend, detail)] : []),
+    ...(page.works ? [worksTable(page.works)] : []),
     ...plans.filter((plan) => plan.measured).map(differences).filter(Boolean),
     ...page.tables.filter((table) => !table.late && table.head.length > 3).map(plainTable),
     html('div', {class: 'two'}, ...plans.map((plan) => meters((plan.letter ? plan.letter + ': ' : '') + 'How busy units are', 'A unit of several cores and those of its cores alone share their time.', plan.busy.map(([name, share]) => [name, share, percent(share)]))),

@@ -10,9 +10,11 @@
 namespace pt::tools {
 namespace {
 
-constexpr size_t kMostOfName = 120, kMostOfText = 400;  // characters
-constexpr size_t kMostOfReasons = 40'000;               // bytes, of all steps together
-constexpr size_t kMostPoints = 800;                     // of a curve
+constexpr size_t kMostOfName = 120, kMostOfText = 400;   // characters
+constexpr size_t kMostOfReasons = 40'000;                // bytes, of all steps together
+constexpr size_t kMostPoints = 800;                      // of a curve
+constexpr size_t kMostWorks = 1'500, kMostOfWork = 90;   // rows, and characters of one
+constexpr size_t kMostWays = 8, kMostOfAllWays = 1'800;  // of a work, and of all beside the fastest
 
 Json Shown(std::string_view text) { return CleanText(text, kMostOfText); }
 
@@ -151,6 +153,43 @@ Json PlanJson(const PagePlan& plan) {
   return json;
 }
 
+Json WayJson(const PageWay& way, Strings& strings) {
+  Json json = Json::MakeArray();  // in the order that the script names
+  for (const std::string& text : {way.where, way.library, way.layout, way.math, way.note}) {
+    json.Push(strings.Add(text, kMostOfName));
+  }
+  json.Push(way.ns);
+  json.Push(way.spread_ns);
+  return json;
+}
+
+Json WorksJson(const std::vector<PageWork>& works, int64_t total_ns) {
+  Strings strings;
+  Json rows = Json::MakeArray();
+  size_t left = kMostOfAllWays;
+  for (size_t w = 0; w < std::min(works.size(), kMostWorks); ++w) {
+    const PageWork& work = works[w];
+    Json ways = Json::MakeArray();
+    for (size_t i = 0; i < std::min(work.ways.size(), kMostWays) && (i == 0 || left > 0); ++i) {
+      ways.Push(WayJson(work.ways[i], strings));
+      if (i > 0) --left;
+    }
+    Json row = Json::MakeArray();  // likewise
+    row.Push(strings.Add(work.work, kMostOfWork));
+    row.Push(static_cast<int64_t>(work.nodes));
+    row.Push(work.alone_ns);
+    row.Push(static_cast<int64_t>(work.ways.size()));
+    row.Push(std::move(ways));
+    rows.Push(std::move(row));
+  }
+  Json json = Json::MakeObject();
+  json.Set("total", total_ns);
+  json.Set("count", static_cast<int64_t>(works.size()));
+  json.Set("strings", strings.TakeList());
+  json.Set("rows", std::move(rows));
+  return json;
+}
+
 Json TableJson(const PageTable& table) {
   Json rows = Json::MakeArray(), numbers = Json::MakeArray();
   for (const std::vector<std::string>& row : table.rows) rows.Push(ShownAll(row));
@@ -176,6 +215,7 @@ Json PageJson(const Page& page) {
   json.Set("cards", std::move(cards));
   json.Set("notes", ShownAll(page.notes));
   json.Set("plans", std::move(plans));
+  if (!page.works.empty()) json.Set("works", WorksJson(page.works, page.works_ns));
   json.Set("tables", std::move(tables));
   return json;
 }
