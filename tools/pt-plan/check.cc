@@ -5,6 +5,7 @@
 #include "tools/common/commands.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
+#include "tools/pt-plan/annotate.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
@@ -90,7 +91,9 @@ Result<int> CheckPlanFile(const PlanFlags& flags, Console& console) {
   PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(VerdictToJson(flags.check, verdict)) + "\n"
                                            : VerdictText(flags, plan, verdict)));
   const Status status = StatusOf(verdict);
-  return status.ok() ? 0 : static_cast<int>(status.error().code);
+  if (!status.ok()) return static_cast<int>(status.error().code);
+  PT_CHECK_OK(WriteAnnotated(flags, *setup.model->graph, machine.platform(), plan, console));
+  return 0;
 }
 
 }  // namespace pt::tools

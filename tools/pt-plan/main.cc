@@ -8,6 +8,7 @@
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
 #include "tools/common/page_facts.h"
+#include "tools/pt-plan/annotate.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
@@ -42,6 +43,7 @@ int Main(int argc, char** argv) {
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckPageFile(flags.html); !status.ok()) return console.Fail(status.error());
+  if (const Status status = CheckAnnotate(flags); !status.ok()) return console.Fail(status.error());
   const Result<int> result = mode != std::end(kModes) ? mode->run(flags, console) : MakeAndReport(flags, console);
   if (result.ok()) return *result;
   const int code = console.Fail(result.error());

@@ -76,6 +76,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "write the plan as a page: timelines, steps and why\n(one file; with --diff both plans)")
       ->option_text("FILE.html")
       ->group("Ask");
+  app.add_option("--annotate", flags.annotate,
+                 "write the model with notes on the plan at its nodes\n(unit, step, library, times: Netron shows them)")
+      ->option_text("FILE.onnx")
+      ->group("Ask");
   app.add_option("--export-group", flags.export_group,
                  "write what that step computes to -o, as an ONNX model\n(of the plan, or of --check's file)")
       ->option_text("STEP")
@@ -137,6 +141,10 @@ std::vector<FlagRule> Rules() {
        .excludes = {"--pareto", "--explain", "--baselines", "--workload", "--check", "--export-group",
                     "--export ort-streams"},
        .why = "it shows the one plan that this call makes"},
+      {.flag = "--annotate",
+       .excludes = {"--pareto", "--explain", "--baselines", "--workload", "--diff", "--export-group",
+                    "--export ort-streams"},
+       .why = "it notes the one plan that this call makes or checks"},
       {.flag = "--export", .excludes = {"--pareto", "--explain"}, .why = "it draws the plans that this call makes"},
   };
 }

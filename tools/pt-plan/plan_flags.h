@@ -18,7 +18,7 @@ struct PlanFlags {
   CommonFlags common;
   CrashFlags crash;
   std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to,
-                       export_group, html;
+                       export_group, html, annotate;
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
   std::vector<std::string> diff;  // none, or two
   uint64_t effort = 0, seed = 1;

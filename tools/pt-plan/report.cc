@@ -9,6 +9,7 @@
 #include "tools/common/planning_progress.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
+#include "tools/pt-plan/annotate.h"
 #include "tools/pt-plan/export.h"
 #include "tools/pt-plan/page.h"
 #include "tools/pt-plan/plan_flags.h"
@@ -107,6 +108,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   const DrawnPlan drawn{plan.planner, &plan};
   PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
   PT_CHECK_OK(WritePlanPage(flags, setup, plan, summary, explanations));
+  PT_CHECK_OK(WriteAnnotated(flags, graph, platform, plan, console));
   std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "") +
                      (splits ? SplitsText(*splits, plan.report.stopped_by == "interrupted") : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
