@@ -64,6 +64,7 @@ TEST_CASE("FlagRules, FlagsThatExcludeEachOtherAreBothNamed", "[cli]") {
         {"--carry", "a=b"},
         {"--shape-set", "batch=4"},
         {"--verify", "d"},
+        {"--bisect"},
         {"--suite", "s"},
         {"--trace", "t"},
         {"--residuals"},
