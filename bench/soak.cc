@@ -31,17 +31,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "partitiontuner/graph/graph_builder.h"
+#include "bench/soak_networks.h"
+#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/run_buffers.h"
+#include "partitiontuner/engine/shaped_sessions.h"
 #include "partitiontuner/onnx/load_onnx.h"
-#include "partitiontuner/onnx/save_onnx.h"
-#include "partitiontuner/partitiontuner.h"
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/random.h"
 
@@ -140,54 +139,6 @@ class Folder {
  private:
   std::string path_;
 };
-
-pt::Tensor Weights(std::vector<int64_t> dims, Random& random) {
-  int64_t count = 1;
-  for (const int64_t dim : dims) count *= dim;
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = static_cast<float>(random.Uniform(-0.3, 0.3));
-  return pt::Tensor::Float32(std::move(dims), values);
-}
-
-// Three branches of two products each over a batch of any size, joined.
-pt::Status SaveBranches(const std::string& path, Random& random) {
-  pt::GraphBuilder builder;
-  builder.set_opset(pt::kTargetOpset);
-  pt::ValueType type = pt::StaticType(pt::DataType::kFloat32, {1, 64});
-  type.dims[0] = {.name = "batch"};
-  const pt::ValueId x = builder.AddInput("x", type);
-  std::vector<pt::ValueId> ends;
-  for (int branch = 0; branch < 3; ++branch) {
-    pt::ValueId top = x;
-    for (int layer = 0; layer < 2; ++layer) {
-      const std::string name = std::to_string(branch) + std::to_string(layer);
-      const pt::ValueId weights = builder.AddConstant("w" + name, Weights({64, 64}, random));
-      top = builder.AddOp("MatMul", {top, weights}, type, {}, "m" + name);
-      top = builder.AddOp(branch == 0 ? "Relu" : "Sigmoid", {top}, type, {}, "r" + name);
-    }
-    ends.push_back(top);
-  }
-  const pt::ValueId sum = builder.AddOp("Sum", ends, type, {}, "sum");
-  builder.AddOutput(builder.AddOp("Softmax", {sum}, type, {{"axis", int64_t{-1}}}, "y"));
-  PT_ASSIGN(const pt::Graph graph, builder.Build());
-  return pt::SaveOnnx(graph, path);
-}
-
-// The positions of what is positive after a product: as many as there are.
-pt::Status SavePositions(const std::string& path, Random& random) {
-  pt::GraphBuilder builder;
-  builder.set_opset(pt::kTargetOpset);
-  const pt::ValueType type = pt::StaticType(pt::DataType::kFloat32, {16, 32});
-  const pt::ValueId x = builder.AddInput("x", type);
-  const pt::ValueId weights = builder.AddConstant("w", Weights({32, 32}, random));
-  const pt::ValueId product = builder.AddOp("MatMul", {x, weights}, type, {}, "m");
-  const pt::ValueId positive = builder.AddOp("Relu", {product}, type, {}, "r");
-  pt::ValueType found = pt::StaticType(pt::DataType::kInt64, {2, 0});
-  found.dims[1] = {};
-  builder.AddOutput(builder.AddOp("NonZero", {positive}, found, {}, "y"));
-  PT_ASSIGN(const pt::Graph graph, builder.Build());
-  return pt::SaveOnnx(graph, path);
-}
 
 bool Same(const pt::Tensor& a, const pt::Tensor& b) {
   return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
@@ -385,8 +336,8 @@ pt::Status Soak::Prepare() {
   Random random(settings_.seed);
   if (settings_.models.empty()) {
     const std::string branches = folder_.file("branches.onnx"), positions = folder_.file("positions.onnx");
-    PT_CHECK_OK(SaveBranches(branches, random));
-    PT_CHECK_OK(SavePositions(positions, random));
+    PT_CHECK_OK(pt::bench::SaveBranches(branches, random));
+    PT_CHECK_OK(pt::bench::SavePositions(positions, random));
     settings_.models = {branches + "@batch=1@batch=3@batch=8", positions};
   }
   pt::EngineOptions options;

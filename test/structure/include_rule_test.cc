@@ -64,7 +64,8 @@ const std::vector<ThirdParty>& ThirdParties() {
 bool IsSystemHeader(const std::string& name) {
   static const std::regex linux_header(
       "(sys|linux|bits|asm|arpa|netinet|sanitizer)/.*|"
-      "(unistd|fcntl|pthread|sched|dlfcn|signal|poll|spawn|errno|time|stdlib|string|stdio|stdint|math|fenv|locale|"
+      "(unistd|fcntl|malloc|pthread|sched|dlfcn|signal|poll|spawn|errno|time|stdlib|string|stdio|stdint|math|fenv|"
+      "locale|"
       "dirent|fnmatch|glob|ucontext|(imm|xmm|pmm|emm)intrin|cpuid|x86intrin|arm_neon)\\.h");
   return name.find_first_of("./") == std::string::npos || std::regex_match(name, linux_header);
 }
