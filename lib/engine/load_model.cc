@@ -5,6 +5,7 @@
 
 #include "lib/engine/candidate_filters.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/candidate.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
@@ -112,18 +113,63 @@ Result<Graph> Specialise(Graph graph, const LoadReport& report, const ModelOptio
   return MakeError(ErrorCode::kUsage, "engine.unknown_dims", std::move(message), "give " + flags);
 }
 
+// Operators whose result has as many dims as an input has numbers, or more: that input.
+std::optional<size_t> ShapeInput(const Node& node) {
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op == "ConstantOfShape") return 0;
+  if (node.op == "Expand" || node.op == "Reshape" || node.op == "Unsqueeze") return 1;
+  return std::nullopt;
+}
+
+// A file of a few bytes may fold to a list of a billion dims.
+Status CheckRank(const Graph& graph, NodeId id, int64_t dims, const Limits& limits) {
+  if (limits.rank == 0 || dims <= static_cast<int64_t>(limits.rank)) return {};
+  const Node& node = graph.node(id);
+  Error error = MakeError(ErrorCode::kInvalidInput, "engine.limit",
+                          node.op + ": the result has " + std::to_string(dims) + " dims or more, over the limit of " +
+                              std::to_string(limits.rank));
+  error.node = NodeLabel(graph, id);
+  return error;
+}
+
+Status CheckRanks(const Graph& graph, const Limits& limits) {
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const std::optional<size_t> at = ShapeInput(node);
+    if (!at || *at >= node.inputs.size() || !node.inputs[*at].valid()) continue;
+    const Value& shape = graph.value(node.inputs[*at]);
+    if (shape.is_constant()) PT_CHECK_OK(CheckRank(graph, NodeId(i), shape.constant->element_count(), limits));
+  }
+  return {};
+}
+
+// Of all that is computed while a model is loaded: some seconds of the slowest library. Nodes beyond it stay, and are
+// computed in every run, which has a deadline.
+constexpr double kFoldedFlops = 1e10;
+
 Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
+  PT_CHECK_OK(CheckRanks(graph, options.load.limits));
   PassContext context;
-  context.evaluate = [&options](const Graph& g, NodeId node,
-                                std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
+  double flops = 0;
+  context.evaluate = [&options, &flops](const Graph& g, NodeId id,
+                                        std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
     if (options.cancel != nullptr && options.cancel->cancelled()) {
       return MakeError(ErrorCode::kRunFailed, "engine.cancelled", "loading was cancelled");
     }
-    return EvaluateNode(g, node, inputs);
+    const std::optional<size_t> shape = ShapeInput(g.node(id));
+    if (shape && *shape < inputs.size())
+      PT_CHECK_OK(CheckRank(g, id, inputs[*shape].element_count(), options.load.limits));
+    const double more = WorkSizeOf(g, {{id}}).flops;
+    if (flops + more > kFoldedFlops)
+      return MakeError(ErrorCode::kUnsupported, "engine.folded_work", "takes too long to be computed while loading");
+    flops += more;
+    return EvaluateNode(g, id, inputs);
   };
   context.infer_types = [](const Graph& g) { return InferShapes(g); };
   context.limits = options.load.limits;
-  return Simplify(std::move(graph), context);
+  PT_ASSIGN(Graph simplified, Simplify(std::move(graph), context));
+  PT_CHECK_OK(CheckRanks(simplified, options.load.limits));
+  return simplified;
 }
 
 std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machine) {

@@ -30,6 +30,9 @@ Labels Where(const Labels& labels, auto&& wanted) {
 
 bool Has(const Labels& labels, char label) { return labels.find(label) != Labels::npos; }
 
+// The order of products is sought among all pairs, each time anew.
+constexpr size_t kMostInputs = 26;
+
 class EinsumExpander {
  public:
   EinsumExpander(GraphBuilder& builder, const Graph& graph, NodeId id)
@@ -52,6 +55,7 @@ class EinsumExpander {
 
  private:
   bool Read() {
+    if (node_.inputs.size() > kMostInputs) return false;
     std::vector<size_t> ranks;
     for (const ValueId input : node_.inputs) {
       const ValueType& type = graph_.value(input).type;

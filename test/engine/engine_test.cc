@@ -253,6 +253,57 @@ TEST_CASE("Engine, AnUnsupportedOperatorIsNamed", "[engine]") {
   CHECK(refused.error().node.find("CastMap") != std::string::npos);
 }
 
+// A list of a hundred million ones, which a file of 130 bytes asks for, was taken for dims, for 15 s.
+TEST_CASE("Engine, ListsLongerThanAnyRankAreNoShapes", "[engine]") {
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", kFloat, {"1"})};
+  graph.outputs = {testing::ValueInfo("y", kFloat, {})};
+  graph.initializers = {testing::Int64Tensor("n", {1}, {65}), testing::Int64Tensor("one", {}, {1})};
+  graph.nodes = {testing::NodeBytes("Expand", {"one", "n"}, {"s"}), testing::NodeBytes("Expand", {"x", "s"}, {"y"})};
+  Scene scene(testing::ModelBytes(graph));
+  const auto refused = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidInput);
+  CHECK(refused.error().id == "engine.limit");
+  CHECK(refused.error().node.find("Expand") != std::string::npos);
+  ModelOptions more;
+  more.load.limits.rank = 65;
+  const auto loaded = scene.engine->Load(scene.path, more);
+  CHECK((loaded.ok() || loaded.error().id != "engine.limit"));
+}
+
+// Two products of constants of 8000 x 8000, which a file of 170 bytes asks for, took minutes.
+TEST_CASE("Engine, ConstantsThatTakeLongToComputeAreLeftToRuns", "[engine]") {
+  const auto operators = [](const std::string& size) {
+    testing::GraphParts graph;
+    graph.inputs = {testing::ValueInfo("x", kFloat, {"1"})};
+    graph.outputs = {testing::ValueInfo("y", kFloat, {size, size})};
+    const int64_t number = std::stoll(size);
+    graph.initializers = {testing::Int64Tensor("s", {2}, {number, number})};
+    graph.nodes = {testing::NodeBytes("ConstantOfShape", {"s"}, {"a"}), testing::NodeBytes("MatMul", {"a", "a"}, {"b"}),
+                   testing::NodeBytes("Add", {"b", "x"}, {"y"})};
+    Scene scene(testing::ModelBytes(graph));
+    const auto model = scene.engine->Load(scene.path, {}).value();
+    std::string found;
+    for (const Node& node : model->graph->nodes()) found += node.op + " ";
+    return found;
+  };
+  CHECK(operators("16") == "Add ");
+  CHECK(operators("2000") == "MatMul Add ");
+}
+
+// The order of two thousand products was sought for minutes.
+TEST_CASE("Engine, EinsumOfThousandsOfInputsIsRefused", "[engine]") {
+  std::string labels = "a";
+  for (int i = 1; i < 2000; ++i) labels += ",a";
+  Scene scene(OneNodeModel(testing::NodeBytes("Einsum", std::vector<std::string>(2000, "x"), {"y"},
+                                              {testing::StringAttribute("equation", labels + "->a")}),
+                           kFloat, {"3"}));
+  const auto refused = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUnsupported);
+}
+
 TEST_CASE("Engine, ShapesThatContradictEachOtherAreTheModelsFault", "[engine]") {
   Scene scene(OneNodeModel(testing::NodeBytes("MatMul", {"x", "x"}, {"y"}), kFloat, {"3", "4"}));
   const auto refused = scene.engine->Load(scene.path, {});
