@@ -58,9 +58,9 @@ function(pt_plugin name)
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
   add_library(${name}_objects OBJECT ${sources})
-  target_link_libraries(${name}_objects PUBLIC ${arg_LINK})
+  target_link_libraries(${name}_objects PUBLIC ${arg_LINK} PRIVATE $<TARGET_NAME_IF_EXISTS:pt_hardened>)
   add_library(${name}_plugin MODULE plugin.cc)
-  target_link_libraries(${name}_plugin PRIVATE ${name}_objects)
+  target_link_libraries(${name}_plugin PRIVATE ${name}_objects $<TARGET_NAME_IF_EXISTS:pt_hardened>)
   set_target_properties(${name}_objects ${name}_plugin PROPERTIES CXX_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
   # Installed, it finds the library from where that looks for it.
   set_target_properties(${name}_plugin PROPERTIES PREFIX "" OUTPUT_NAME ${name} INSTALL_RPATH "$ORIGIN/../.."
