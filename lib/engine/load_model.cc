@@ -143,15 +143,23 @@ Status CheckRanks(const Graph& graph, const Limits& limits) {
   return {};
 }
 
-// Of all that is computed while a model is loaded: some seconds of the slowest library. Nodes beyond it stay, and are
-// computed in every run, which has a deadline.
-constexpr double kFoldedFlops = 1e10;
+// Operations and bytes, all together, of what is computed while a model is loaded: some seconds of the slowest library,
+// and a few hundred a byte of the model's own constants, each of which may be cast, scaled and turned around. Nodes
+// beyond it stay, and are computed in every run, which has a deadline.
+double MostFoldedWork(const Graph& graph) {
+  constexpr double kOfAnyModel = 1e10, kOfAByte = 256;
+  double bytes = 0;
+  for (const Value& value : graph.values()) {
+    if (value.is_constant()) bytes += static_cast<double>(value.constant->bytes().size());
+  }
+  return kOfAnyModel + kOfAByte * bytes;
+}
 
 Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
   PT_CHECK_OK(CheckRanks(graph, options.load.limits));
   PassContext context;
-  double flops = 0;
-  context.evaluate = [&options, &flops](const Graph& g, NodeId id,
+  double left = MostFoldedWork(graph);
+  context.evaluate = [&options, &left](const Graph& g, NodeId id,
                                         std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
     if (options.cancel != nullptr && options.cancel->cancelled()) {
       return MakeError(ErrorCode::kRunFailed, "engine.cancelled", "loading was cancelled");
@@ -159,10 +167,10 @@ Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
     const std::optional<size_t> shape = ShapeInput(g.node(id));
     if (shape && *shape < inputs.size())
       PT_CHECK_OK(CheckRank(g, id, inputs[*shape].element_count(), options.load.limits));
-    const double more = WorkSizeOf(g, {{id}}).flops;
-    if (flops + more > kFoldedFlops)
+    const WorkSize work = WorkSizeOf(g, {{id}});
+    if (work.flops + work.bytes > left)
       return MakeError(ErrorCode::kUnsupported, "engine.folded_work", "takes too long to be computed while loading");
-    flops += more;
+    left -= work.flops + work.bytes;
     return EvaluateNode(g, id, inputs);
   };
   context.infer_types = [](const Graph& g) { return InferShapes(g); };

@@ -166,6 +166,31 @@ TEST_CASE("ControlFlow, IfRunsTheBranchThatTheConditionNames", "[exec]") {
   }
 }
 
+TEST_CASE("ControlFlow, EveryOutputOfABranchMayBeAConstant", "[exec]") {
+  GraphBuilder then_graph = Body(), else_graph = Body(), builder = Body();
+  for (int k = 0; k < 3; ++k) {
+    const auto v = static_cast<float>(k + 1);
+    then_graph.AddOutput(then_graph.AddConstant("t" + std::to_string(k), Tensor::Float32({2}, {v, 10 * v})));
+    else_graph.AddOutput(else_graph.AddConstant("e" + std::to_string(k), Tensor::Float32({2}, {-v, -10 * v})));
+  }
+  const ValueId condition = builder.AddInput("condition", StaticType(DataType::kBool, {}));
+  for (ValueId y : AddHolder(builder, "If", {condition}, {},
+                             {{"then_branch", Built(then_graph), {}}, {"else_branch", Built(else_graph), {}}},
+                             {{"a", {}}, {"b", {}}, {"c", {}}})) {
+    builder.AddOutput(y);
+  }
+  HostLab lab;
+  const auto session = lab.Open(Typed(builder), 5);
+  for (const bool truth : {true, false, true}) {
+    const auto results = RunOnce(*session, {Truth(truth)});
+    if (!results.ok()) FAIL(ToString(results.error()));
+    for (int k = 0; k < 3; ++k) {
+      const float v = static_cast<float>(k + 1) * (truth ? 1.0F : -1.0F);
+      CHECK(Difference((*results)[static_cast<size_t>(k)], Tensor::Float32({2}, {v, 10 * v}), 0) == "");
+    }
+  }
+}
+
 TEST_CASE("ControlFlow, ABranchThatContradictsItselfFailsWhereItIsTaken", "[exec]") {
   GraphBuilder then_graph = Body(), else_graph = Body(), builder = Body();
   const ValueId five = then_graph.AddCaptured("five", Floats({5})), two = then_graph.AddCaptured("two", Floats({2}));

@@ -280,6 +280,28 @@ TEST_CASE("DispatchSession, WhatItCannotDoIsRefused", "[exec]") {
   CHECK(Refusal(timeless, on_it) == "session.dispatch_clock");
 }
 
+TEST_CASE("DispatchSession, APlacementThatNoLibraryOffersIsRefusedWhereverItStands", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond();
+  const DispatchPlan good = MakeTestDispatch(*setting.graph, *setting.machine, DispatchRule::kOperator);
+  REQUIRE(Refusal(setting, good).empty());
+  int placements = 0;
+  for (size_t t = 0; t < good.table.tasks.size(); ++t) {
+    for (size_t p = 0; p < good.table.tasks[t].placements.size(); ++p) {
+      CAPTURE(t, p);
+      DispatchPlan bad = good;
+      auto& run = std::get<RunGroup>(bad.plan.steps[good.table.tasks[t].placements[p].steps[0].index()].work);
+      Candidate other = bad.plan.candidates[run.candidate.index()];
+      other.variant += " of another kind";
+      run.candidate = PlanCandidateId(bad.plan.candidates.size());
+      bad.plan.candidates.push_back(std::move(other));
+      CHECK(Refusal(setting, bad) == "plan.illegal");
+      ++placements;
+    }
+  }
+  CHECK(placements == 8);  // four tasks on two cores
+}
+
 TEST_CASE("DispatchSession, TheSameBitsAsTheSequentialTwinOfAnyDecision", "[exec]") {
   std::mt19937 random(11);
   Setting setting(2, false);

@@ -1,5 +1,6 @@
 #include "partitiontuner/onnx/tensor_proto.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
@@ -56,6 +57,12 @@ TEST_CASE("TensorProto, NarrowTypesComeFromTheirWideFields", "[onnx]") {
   const auto longs = files.Load(Dims({1}) + Number(2, 7) + Number(7, minus_one));
   REQUIRE(longs.ok());
   CHECK(longs->ToInts() == std::vector<int64_t>{-1});
+  const auto unsigned_longs = files.Load(Dims({2}) + Number(2, 13) + Number(11, minus_one) + Number(11, 5));
+  REQUIRE(unsigned_longs.ok());
+  CHECK(std::ranges::equal(unsigned_longs->values<uint64_t>(), std::vector<uint64_t>{minus_one, 5}));
+  const auto unsigned_ints = files.Load(Dims({2}) + Number(2, 12) + Number(11, 0xFFFFFFFF) + Number(11, 5));
+  REQUIRE(unsigned_ints.ok());
+  CHECK(unsigned_ints->ToInts() == std::vector<int64_t>{0xFFFFFFFF, 5});
   const auto strings = files.Load(Dims({2}) + Number(2, 8) + Bytes(6, "a") + Bytes(6, ""));
   REQUIRE(strings.ok());
   CHECK(strings->strings()[0] == "a");
