@@ -67,6 +67,20 @@ TEST_CASE("PtRunRate, TheTableHasARowARateAndOneOfTheIdleMachine", "[cli]") {
   }
 }
 
+// A bound of an hour holds at any rate that the queue takes, one of a nanosecond at none.
+TEST_CASE("PtRunRate, TheHighestRateIsFoundOrThereIsNone", "[cli]") {
+  const Workplace place;
+  const Json found = RowsOf(place, {"--find-rate", "p90<1h", "--duration", "50ms"});
+  const double highest = *found.find("highest_rate")->as_number();
+  CHECK(highest > 0);
+  const Json& last = found.find("rates")->as_array()->back();
+  CHECK(*last.find("rate")->as_number() == highest);
+  CHECK(*last.find("refused")->as_int() == 0);
+  CHECK(*last.find("served")->as_int() >= 30);
+  const Json none = RowsOf(place, {"--find-rate", "p50<1ns", "--duration", "10ms"}, 10);
+  CHECK(*none.find("highest_rate")->as_number() == 0);
+}
+
 TEST_CASE("PtRunRate, WhatIsNotARateOrBelongsToOneIsRefused", "[cli]") {
   const Workplace place;
   for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{{"--rate", "0"},
@@ -77,6 +91,9 @@ TEST_CASE("PtRunRate, WhatIsNotARateOrBelongsToOneIsRefused", "[cli]") {
                                                                                      {"--rate", "5", "--arrivals", "a"},
                                                                                      {"--rate", "5", "--inflight", "0"},
                                                                                      {"--rate", "5", "--queue", "-1"},
+                                                                                     {"--find-rate", "p99>5ms"},
+                                                                                     {"--find-rate", "speedup<2"},
+                                                                                     {"--find-rate", "5"},
                                                                                      {"--inflight", "2"},
                                                                                      {"--queue", "2"},
                                                                                      {"--arrivals", "fixed"}}) {

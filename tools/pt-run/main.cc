@@ -47,10 +47,9 @@ struct Mode {
   const char* flag;
   int (*run)(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 };
-constexpr Mode kModes[] = {{"--shape-set", RunShapeSets}, {"--verify", RunVerified},
-                           {"--bisect", RunBisected},     {"--concurrency", RunConcurrent},
-                           {"--rate", RunOpenLoop},       {"--compare", RunCompared},
-                           {"--aa", RunCompared}};
+constexpr Mode kModes[] = {{"--shape-set", RunShapeSets},    {"--verify", RunVerified}, {"--bisect", RunBisected},
+                           {"--concurrency", RunConcurrent}, {"--rate", RunOpenLoop},   {"--find-rate", RunOpenLoop},
+                           {"--compare", RunCompared},       {"--aa", RunCompared}};
 
 int Main(int argc, char** argv) {
   Console console("pt-run");

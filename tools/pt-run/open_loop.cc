@@ -1,12 +1,14 @@
-// pt-run --rate LIST: requests that come when they like, whatever became of those before, through a bounded queue. Each
-// latency counts from the moment at which the request was to come, so that a sender or a queue that falls behind hides
-// nothing.
+// pt-run --rate LIST and --find-rate CLAIM: requests that come when they like, whatever became of those before, through
+// a bounded queue. Each latency counts from the moment at which the request was to come, so that a sender or a queue
+// that falls behind hides nothing.
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "partitiontuner/engine/arrivals.h"
@@ -238,6 +240,63 @@ Result<std::string> RateTable(const LatencyHistogram& idle, std::span<const Rate
   return table.Text();
 }
 
+// The highest rate that is found to hold a claim.
+struct FoundRate {
+  Assertion claim;
+  double rate = 0;  // 0: none
+};
+
+bool Holds(const Assertion& claim, const RateTally& tally) {
+  if (tally.refused > 0 || tally.late > 0 || tally.latency.count() == 0) return false;
+  const auto found = static_cast<double>(tally.latency.Percentile(claim.percent));
+  return found < claim.bound || (claim.takes_bound && found == claim.bound);
+}
+
+// Enough requests that the percentile is not that of one of them, within ten times the duration.
+MeasureLength TrialLength(const Assertion& claim, double rate, std::chrono::nanoseconds duration) {
+  const double least = 3 / (1 - claim.percent / 100);
+  const double sent = rate * std::chrono::duration<double>(duration).count();
+  return {duration, static_cast<uint64_t>(std::ceil(std::max(sent, std::min(least, 10 * sent))))};
+}
+
+// Doubles or quarters a rate until it lies between two that differ, and halves that range to a twentieth; what is found
+// must hold once more, for twice the time. The tallies are those of all trials.
+Result<FoundRate> FindRate(OpenLoop& loop, const Assertion& claim, double first_rate, const MeasureLength& length,
+                           Console& console, const CancelToken& cancel, std::vector<RateTally>& tallies) {
+  constexpr int kMostTrials = 24;
+  constexpr double kNear = 1.05, kStepDown = 0.93;
+  const double least_rate = 1 / std::chrono::duration<double>(length.duration).count();
+  FoundRate found{claim};
+  double low = 0, high = 0, rate = first_rate;
+  bool confirming = false;
+  for (int trial = 0; trial < kMostTrials && rate >= least_rate && !cancel.cancelled(); ++trial) {
+    PT_ASSIGN(RateTally tally,
+              loop.Run(rate, TrialLength(claim, rate, length.duration * (confirming ? 2 : 1)), console));
+    const bool holds = Holds(claim, tally);
+    tallies.push_back(std::move(tally));
+    if (confirming && holds) {
+      found.rate = rate;
+      break;
+    }
+    (holds ? low : high) = rate;
+    confirming = confirming || (low > 0 && high > 0 && high / low < kNear);
+    if (confirming) {
+      rate = holds ? low : std::min(low, rate * kStepDown);
+    } else if (low > 0) {
+      rate = high > 0 ? std::sqrt(low * high) : 2 * low;
+    } else {
+      rate /= 4;
+    }
+  }
+  return found;
+}
+
+std::string FoundLine(const FoundRate& found) {
+  const std::string& claim = found.claim.text;
+  if (found.rate == 0) return " no rate was found at which " + claim + " holds with nothing refused or late\n";
+  return " " + claim + " holds up to " + Fixed(found.rate, 1) + " requests a second\n";
+}
+
 // A sender that is not given a core in time is part of what is measured.
 void NoteLateSender(std::span<const RateTally> tallies, const Console& console) {
   constexpr int64_t kLateNs = 1'000'000;
@@ -250,11 +309,14 @@ void NoteLateSender(std::span<const RateTally> tallies, const Console& console) 
 }
 
 Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, const LatencyHistogram& idle,
-                   std::span<const RateTally> tallies, std::span<const JudgedAssertion> judged, bool interrupted) {
+                   std::span<const RateTally> tallies, std::span<const JudgedAssertion> judged,
+                   const std::optional<FoundRate>& found, bool interrupted) {
+  const int exit_code =
+      found && found->rate == 0 && !interrupted ? static_cast<int>(ErrorCode::kAssertionFailed) : ExitCodeOf(judged);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, RateTable(idle, tallies, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + AssertionLines(judged)));
-    return ExitCodeOf(judged);
+    PT_CHECK_OK(WriteOut(table + AssertionLines(judged) + (found && !interrupted ? FoundLine(*found) : "")));
+    return exit_code;
   }
   Json rows = Json::MakeArray();
   for (const RateTally& tally : tallies) rows.Push(RateJson(tally));
@@ -264,14 +326,28 @@ Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, const Late
   json.Set("queue", static_cast<int64_t>(flags.queue));
   if (interrupted) json.Set("interrupted", true);
   json.Set("idle_ns", HistogramJson(idle)).Set("rates", std::move(rows));
+  if (found) json.Set("claim", found->claim.text).Set("highest_rate", found->rate);
   AddAssertions(judged, json);
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
-  return ExitCodeOf(judged);
+  return exit_code;
+}
+
+// What --find-rate claims; nothing where it is not given. Errors: kUsage.
+Result<std::optional<Assertion>> ClaimOf(const RunFlags& flags) {
+  if (flags.find_rate.empty()) return std::optional<Assertion>();
+  PT_ASSIGN(const std::vector<Assertion> claims, AssertionsFrom({&flags.find_rate, 1}, false));
+  if (claims[0].is_below) return std::optional(claims[0]);
+  return MakeError(ErrorCode::kUsage, "usage.value", "--find-rate " + flags.find_rate + " sets no upper bound",
+                   "--find-rate 'p99<20ms'");
 }
 
 Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
-  PT_ASSIGN(const std::vector<double> rates, RatesOf(flags.rate));
+  PT_ASSIGN(const std::optional<Assertion> claim, ClaimOf(flags));
+  std::vector<double> rates;
+  if (!claim) {
+    PT_ASSIGN(rates, RatesOf(flags.rate));
+  }
   PT_ASSIGN(const std::vector<Assertion> assertions, AssertionsFrom(flags.assertions, false));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
@@ -280,15 +356,20 @@ Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToke
   PT_ASSIGN(const std::vector<Tensor> reference, RunIdle(runner, cancel, idle));
   OpenLoop loop(flags, runner, cancel);
   std::vector<RateTally> tallies;
-  for (const double rate : rates) {
-    PT_ASSIGN(RateTally tally, loop.Run(rate, length, console));
+  std::optional<FoundRate> found;
+  for (size_t i = 0; i < rates.size() && !cancel.cancelled(); ++i) {
+    PT_ASSIGN(RateTally tally, loop.Run(rates[i], length, console));
     tallies.push_back(std::move(tally));
-    if (cancel.cancelled()) return Report(flags, runner, idle, tallies, {}, true);
   }
+  if (claim) {
+    const double half_of_idle = 0.5e9 / static_cast<double>(std::max<int64_t>(1, idle.Percentile(50)));
+    PT_ASSIGN(found, FindRate(loop, *claim, half_of_idle, length, console, cancel, tallies));
+  }
+  if (cancel.cancelled()) return Report(flags, runner, idle, tallies, {}, found, true);
   PT_CHECK_OK(loop.CheckBits(reference));
   NoteLateSender(tallies, console);
   const std::vector<JudgedAssertion> judged = Judge(assertions, tallies.back().latency);
-  return Report(flags, runner, idle, tallies, judged, false);
+  return Report(flags, runner, idle, tallies, judged, found, false);
 }
 
 }  // namespace

@@ -124,6 +124,10 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
                  "several rates: one after another)")
       ->option_text("R,...")
       ->group("Run");
+  app.add_option("--find-rate", flags.find_rate,
+                 "the highest rate of such requests at which this holds, by trials of --duration each")
+      ->option_text("p99<20ms")
+      ->group("Run");
   app.add_option("--arrivals", flags.arrivals, "with --rate: poisson or fixed gaps between requests (poisson)")
       ->option_text("poisson|fixed")
       ->check(OneOf({"poisson", "fixed"}))
@@ -232,9 +236,14 @@ std::vector<FlagRule> Rules() {
        .excludes = {"--concurrency", "--compare", "--aa", "--carry", "--shape-set", "--verify", "--bisect", "--suite",
                     "--trace", "--residuals", "--save-outputs", "--html"},
        .why = "it measures requests to one plan"},
-      {.flag = "--inflight", .needs = {"--rate"}},
-      {.flag = "--queue", .needs = {"--rate"}},
-      {.flag = "--arrivals", .needs = {"--rate"}},
+      {.flag = "--find-rate",
+       .excludes = {"--rate", "--iterations", "--assert", "--concurrency", "--compare", "--aa", "--carry",
+                    "--shape-set", "--verify", "--bisect", "--suite", "--trace", "--residuals", "--save-outputs",
+                    "--html"},
+       .why = "it measures requests to one plan"},
+      {.flag = "--inflight", .needs = {"--rate", "--find-rate"}},
+      {.flag = "--queue", .needs = {"--rate", "--find-rate"}},
+      {.flag = "--arrivals", .needs = {"--rate", "--find-rate"}},
       // The plan against itself is one measurement of its own.
       {.flag = "--aa",
        .excludes = {"--compare", "--concurrency", "--verify", "--suite", "--trace", "--residuals", "--save-outputs"}},

@@ -27,7 +27,8 @@ struct RunFlags {
   CrashFlags crash;
   PlanChoice choice;
   std::string duration, verify, suite, only = "*", trace, html, percentiles = "50,90,99", save_outputs, compare, alone,
-                                       denormals, rtol, atol, case_timeout = "60s", rate, arrivals = "poisson";
+                                       denormals, rtol, atol, case_timeout = "60s", rate, find_rate,
+                                       arrivals = "poisson";
   std::vector<std::string> carry;       // OUT=IN
   std::vector<std::string> shape_sets;  // batch=1,x=1x16
   std::vector<std::string> assertions;  // p99<5ms
