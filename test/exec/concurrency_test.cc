@@ -203,7 +203,8 @@ TEST_CASE("Session, TheNextRunsListsBeginOnCoresThatTheFirstHasLeft", "[exec]") 
       "a = Mix(x) : float32[8]\nb = Mix(x) hold=1 : float32[8]\noutput a\noutput b\n");
   const Platform& platform = setting.machine->platform();
   const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
-  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {two, one}));
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {two, one}), {.alone = AloneRuns::kNever});
   std::atomic<int> right{0};
   std::vector<std::thread> callers;
   for (int i = 0; i < 2; ++i) {
