@@ -14,6 +14,7 @@
 #include "lib/exec/core_waits.h"
 #include "lib/exec/dispatch_state.h"
 #include "lib/exec/lost_devices.h"
+#include "lib/exec/overlap_share.h"
 #include "lib/exec/run_state.h"
 #include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
@@ -172,6 +173,7 @@ struct Session::Deck {
   size_t growing = 0;  // run states being made
   bool may_run_alone = false;
   bool one_core_paid = false;  // by the quota: threads that wait for each other would have all of them stopped
+  OverlapShare overlap_share;  // guarded likewise
   std::optional<AloneChoice> single, overlapping;  // for runs by themselves, and beside others; guarded likewise
   std::vector<uint32_t> alone_on;                  // by core of the program: runs that go alone there; guarded likewise
 
@@ -266,12 +268,14 @@ struct Session::State {
     }
     RunState& run() const { return *run_; }
 
-    // Runs that begin beside others are judged by themselves: what they take tells of these as well.
+    // Where runs often overlap all are judged by themselves: what they take tells of the others as well. One that begins
+    // beside a run by all cores, now and then, does as that one does: alone it would wait for it and take longer.
     void ChooseWay(bool traced) {
       const AloneRuns wish = state_.options.alone;
       if (!deck_->may_run_alone || traced || wish == AloneRuns::kNever) return;
       const std::lock_guard lock(state_.mutex);
-      overlaps_ = state_.runs > 1;
+      deck_->overlap_share.Note(state_.runs > 1);
+      overlaps_ = deck_->overlap_share.often();
       judged_ = wish == AloneRuns::kAuto && !deck_->one_core_paid;
       if (judged_ && deck_->ChoiceOf(overlaps_).Next() == AloneChoice::Way::kTogether) return;
       alone_on_ = deck_->TakeCore();
