@@ -160,7 +160,7 @@ Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
   PassContext context;
   double left = MostFoldedWork(graph);
   context.evaluate = [&options, &left](const Graph& g, NodeId id,
-                                        std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
+                                       std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
     if (options.cancel != nullptr && options.cancel->cancelled()) {
       return MakeError(ErrorCode::kRunFailed, "engine.cancelled", "loading was cancelled");
     }

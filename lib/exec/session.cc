@@ -268,8 +268,9 @@ struct Session::State {
     }
     RunState& run() const { return *run_; }
 
-    // Where runs often overlap all are judged by themselves: what they take tells of the others as well. One that begins
-    // beside a run by all cores, now and then, does as that one does: alone it would wait for it and take longer.
+    // Where runs often overlap all are judged by themselves: what they take tells of the others as well. One that
+    // begins beside a run by all cores, now and then, does as that one does: alone it would wait for it and take
+    // longer.
     void ChooseWay(bool traced) {
       const AloneRuns wish = state_.options.alone;
       if (!deck_->may_run_alone || traced || wish == AloneRuns::kNever) return;
