@@ -101,7 +101,7 @@ MUTANTS = [
      "arena.bytes = std::max(arena.bytes, block.offset + block.bytes);",
      "arena.bytes = std::max(arena.bytes, block.offset);"),
     ("slices all begin where the concatenation does", MEMORY,
-     "block.offset + shared.offset[i], shared.bytes[i]", "block.offset, shared.bytes[i]"),
+     "const uint64_t offset = block.offset + shared.offset[i];", "const uint64_t offset = block.offset;"),
     ("slices are dense", MEMORY, "std::move(shared.strides[i])", "{}"),
     ("blocks are in use from their first access on", MEMORY,
      "in_use.Insert(i, block.window, block.last);", "in_use.Insert(i, block.first, block.last);"),
