@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/onnx/wire_fields.h"
+
 namespace pt {
 namespace {
 
@@ -50,62 +52,6 @@ class Reader {
   bool failed_ = false;
 };
 
-// One field of a message: [begin, end) with its key, [content, end) without, and for wire type 2 without its length.
-struct WireField {
-  uint32_t number = 0, wire_type = 0;
-  uint64_t begin = 0, content = 0, end = 0;
-};
-
-std::optional<uint64_t> ReadVarint(Reader& reader, uint64_t& at, uint64_t end) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64 && at < end; shift += 7) {
-    const auto byte = std::to_integer<uint64_t>(reader.At(at++));
-    if (shift == 63 && byte > 1) return std::nullopt;
-    value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return reader.failed() ? std::nullopt : std::optional(value);
-  }
-  return std::nullopt;
-}
-
-std::optional<WireField> ReadField(Reader& reader, uint64_t& at, uint64_t end) {
-  WireField field;
-  field.begin = at;
-  const auto key = ReadVarint(reader, at, end);
-  if (!key || *key > UINT32_MAX || *key >> 3 == 0) return std::nullopt;
-  field.number = static_cast<uint32_t>(*key >> 3);
-  field.wire_type = static_cast<uint32_t>(*key & 7);
-  uint64_t length = 0;
-  if (field.wire_type == 0) {
-    if (!ReadVarint(reader, at, end)) return std::nullopt;
-  } else if (field.wire_type == 1) {
-    length = 8;
-  } else if (field.wire_type == 5) {
-    length = 4;
-  } else if (field.wire_type == 2) {
-    const auto read = ReadVarint(reader, at, end);
-    if (!read) return std::nullopt;
-    length = *read;
-  } else {
-    return std::nullopt;  // groups, which no model has
-  }
-  field.content = at;
-  if (length > end - at) return std::nullopt;
-  at += length;
-  field.end = at;
-  return field;
-}
-
-void AppendVarint(uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
-void AppendMessage(uint32_t number, const std::string& content, std::string& out) {
-  AppendVarint(uint64_t{number} << 3 | 2, out);
-  AppendVarint(content.size(), out);
-  out += content;
-}
-
 class Cutter {
  public:
   explicit Cutter(const InputFile& file) : reader_(file), size_(file.size()) {}
@@ -124,15 +70,15 @@ class Cutter {
   bool CopyMessage(uint64_t at, uint64_t end, uint32_t number, const Change& change, std::string& out) {
     uint64_t unchanged = at;  // from here on to be copied as it is
     while (at < end) {
-      const std::optional<WireField> field = ReadField(reader_, at, end);
+      const std::optional<WireField> field = ReadWireField(reader_, at, end);
       if (!field) return false;
-      if (field->number != number || field->wire_type != 2) continue;
+      if (field->number != number || field->wire_type != kWireLength) continue;
       reader_.Append(unchanged, field->begin, out);
       unchanged = field->end;
       std::string content;
       if (!change(*field, content)) return false;
       if (content.size() + out.size() > kMostKept) return false;
-      AppendMessage(number, content, out);
+      AppendWireMessage(number, content, out);
     }
     reader_.Append(unchanged, end, out);
     return !reader_.failed();
@@ -147,10 +93,10 @@ class Cutter {
     std::optional<WireField> raw;
     uint64_t at = tensor.content;
     while (at < tensor.end) {
-      const std::optional<WireField> field = ReadField(reader_, at, tensor.end);
+      const std::optional<WireField> field = ReadWireField(reader_, at, tensor.end);
       if (!field) return false;
       if (field->number != kRawDataOfTensor) continue;
-      if (raw || field->wire_type != 2) return false;
+      if (raw || field->wire_type != kWireLength) return false;
       raw = field;
     }
     if (!raw || raw->end - raw->content < kWorthCutting) {
