@@ -25,6 +25,7 @@ from onnx import numpy_helper
 
 import ml_cases
 import onnxruntime_cases
+from model_data import data_beside, inputs_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -115,11 +116,8 @@ def compare(arguments, label, model_file, folder, data):
 
 def random_inputs(model, rng):
     """Data for a model's inputs; dims with names are 1 the first time and the same everywhere."""
-    known = {tensor.name for tensor in model.graph.initializer}
     data = {}
-    for value in model.graph.input:
-        if value.name in known:
-            continue
+    for value in inputs_of(model):
         tensor = value.type.tensor_type
         dims = [d.dim_value if d.HasField("dim_value") else 1 for d in tensor.shape.dim]
         type = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
@@ -127,17 +125,6 @@ def random_inputs(model, rng):
             data[value.name] = rng.standard_normal(dims).astype(type)
         else:
             data[value.name] = rng.integers(0, 2, dims).astype(type)
-    return data
-
-
-def data_beside(folder, model):
-    inputs = [value.name for value in model.graph.input
-              if value.name not in {tensor.name for tensor in model.graph.initializer}]
-    data = {}
-    for i, name in enumerate(inputs):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((folder / f"input_{i}.pb").read_bytes())
-        data[name] = numpy_helper.to_array(tensor)
     return data
 
 

@@ -31,16 +31,11 @@ QUEUE = 64
 def read_inputs(path, data):
     import numpy as np
     import onnx
-    from onnx import numpy_helper
 
-    graph = onnx.load(str(path), load_external_data=False).graph
-    constants = {tensor.name for tensor in graph.initializer}
-    feed = {}
-    for index, value in enumerate(v for v in graph.input if v.name not in constants):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((data / f"input_{index}.pb").read_bytes())
-        feed[value.name] = np.ascontiguousarray(numpy_helper.to_array(tensor))
-    return feed
+    from model_data import data_beside
+
+    model = onnx.load(str(path), load_external_data=False)
+    return {name: np.ascontiguousarray(value) for name, value in data_beside(data, model).items()}
 
 
 def ort_callers(path, feed, streams):

@@ -27,6 +27,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from model_data import data_beside, inputs_of
+
 try:
     import onnxruntime
 except ImportError:
@@ -42,11 +44,6 @@ MAPPED_MIB = 768  # address space of pt-run that loads nothing: its libraries, a
 def tensor_shape(value, dim):
     return [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else dim
             for d in value.type.tensor_type.shape.dim]
-
-
-def inputs_of(model):
-    known = {tensor.name for tensor in model.graph.initializer}
-    return [value for value in model.graph.input if value.name not in known]
 
 
 def random_data(model, dim, seed):
@@ -69,12 +66,7 @@ def data_of(path, model, arguments):
     beside = path.parent / "test_data_set_0"
     if not beside.is_dir():
         return random_data(model, arguments.dim, arguments.seed)
-    data = {}
-    for i, value in enumerate(inputs_of(model)):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((beside / f"input_{i}.pb").read_bytes())
-        data[value.name] = numpy_helper.to_array(tensor)
-    return data
+    return data_beside(beside, model)
 
 
 # ---- the two ----
