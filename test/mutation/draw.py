@@ -14,6 +14,9 @@ core a mutant. Needs Python 3, Ninja, GCC and a configured build with tests (-DP
 """
 import argparse, concurrent.futures, json, os, pathlib, random, re, shlex, shutil, subprocess, sys, tempfile, time
 
+sys.dont_write_bytecode = True
+from united import united_sources, with_mutant
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARY = "lib/libpartitiontuner.so"
 
@@ -139,11 +142,7 @@ class Build:
             words = shlex.split(entry["command"])
             if words[words.index("-o") + 1] in self.link:
                 self.compile[str(pathlib.Path(entry["file"]).resolve())] = words
-        self.united = {}  # by source: the file that includes it
-        for name in self.compile:
-            if "/Unity/" in name:
-                for source in re.findall(r'#include "([^"]+)"', pathlib.Path(name).read_text()):
-                    self.united[source] = name
+        self.united = united_sources(self.compile)
         self.headers = {}
 
     def plain(self, words):
@@ -169,15 +168,9 @@ class Build:
 
     def make(self, file, text, place):
         """A folder with the library that has this text in the place of the file; None and the reason if there is none."""
-        path = str(ROOT / file)
         made, source = place / "mutant.o", place / pathlib.Path(file).name
         source.write_text(text)
-        name = path
-        if path not in self.compile:
-            name = self.united[path]
-            whole = pathlib.Path(name).read_text().replace(f'"{path}"', f'"{source}"')
-            source = place / "united.cc"
-            source.write_text(whole)
+        name, source = with_mutant(str(ROOT / file), source, self.compile, self.united, place)
         words = self.plain(self.compile[name])
         was = words[words.index("-o") + 1]
         words[words.index("-o") + 1] = str(made)

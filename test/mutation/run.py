@@ -8,10 +8,11 @@ objects of the build are touched. A mutant is caught when CheckPlan refuses one 
 some are not (named), or a mutant's anchor is not in its file exactly once; 2: the build or its probe fails without one.
 Takes some 5 s of one core a mutant. Needs Python 3, Ninja and a configured build.
 """
-import argparse, concurrent.futures, json, os, pathlib, re, shlex, subprocess, sys, tempfile
+import argparse, concurrent.futures, json, os, pathlib, shlex, subprocess, sys, tempfile
 
 sys.dont_write_bytecode = True
 from mutants import MUTANTS
+from united import united_sources, with_mutant
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEGAL, REFUSED, NO_PLAN = 0, 10, 11  # of plan_probe.cc
@@ -36,11 +37,7 @@ class Build:
         entries = json.loads((self.folder / "compile_commands.json").read_text())
         self.compile = {str(pathlib.Path(e["file"]).resolve()): shlex.split(e["command"]) for e in entries
                         if "output" not in e or "plan_probe" not in e["output"]}
-        self.united = {}  # by source: the file that includes it, where files are compiled together
-        for name in self.compile:
-            if "/Unity/" in name:
-                for source in re.findall(r'#include "([^"]+)"', pathlib.Path(name).read_text()):
-                    self.united[source] = name
+        self.united = united_sources(self.compile)
         listed = self.run(["ninja", "-C", str(self.folder), "-t", "commands", "plan_probe"])
         link = [line for line in listed.splitlines() if line.startswith(":") or " -o " in line][-1]
         self.link = [word for word in shlex.split(link) if word not in (":", "&&")]
@@ -57,12 +54,7 @@ class Build:
         """The probe with this text in the place of the file; an error text when it does not compile."""
         source, made, probe = place / pathlib.Path(file).name, place / "mutant.o", place / "probe"
         source.write_text(text)
-        name = path = str(ROOT / file)
-        if path not in self.compile:
-            name = self.united[path]
-            whole = pathlib.Path(name).read_text().replace(f'"{path}"', f'"{source}"')
-            source = place / "united.cc"
-            source.write_text(whole)
+        name, source = with_mutant(str(ROOT / file), source, self.compile, self.united, place)
         words = list(self.compile[name])
         was = words[words.index("-o") + 1]
         words[words.index("-o") + 1] = str(made)
