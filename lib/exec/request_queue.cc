@@ -11,8 +11,8 @@
 
 #include "lib/exec/clock.h"
 #include "lib/exec/run_limits.h"
-#include "lib/exec/scoped_signal_block.h"
 #include "partitiontuner/support/caught.h"
+#include "partitiontuner/support/scoped_signal_block.h"
 
 namespace pt {
 namespace {

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <thread>
 
-#include "lib/exec/scoped_signal_block.h"
 #include "lib/exec/thread_state.h"
+#include "partitiontuner/support/scoped_signal_block.h"
 
 namespace pt {
 namespace {

@@ -1,11 +1,10 @@
 #include "lib/backend/simulated/engine.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "partitiontuner/support/scoped_signal_block.h"
 
 namespace pt {
 namespace {
@@ -14,21 +13,15 @@ constexpr double kRoundingNs = 1e-3;  // less than this left is rounding
 constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
 constexpr const char* kRevoked = "stream.revoked";
 
-// Signals are for the application's threads, but for those that a fault in the arithmetic raises.
-void LeaveSignalsToOthers() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, own);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
 bool IsMark(const SimulatedWork& work) { return work.task == nullptr && work.to == nullptr; }
 
 }  // namespace
 
 SimulatedEngine::SimulatedEngine(std::string device, SimulatedClock clock, const SimulatedFaults& faults)
     : device_(std::move(device)), clock_(clock), faults_(faults) {
-  if (clock_ == SimulatedClock::kReal) thread_ = std::thread([this] { Live(); });
+  if (clock_ != SimulatedClock::kReal) return;
+  const ScopedSignalBlock block;  // the thread inherits it
+  thread_ = std::thread([this] { Live(); });
 }
 
 SimulatedEngine::~SimulatedEngine() {
@@ -305,7 +298,6 @@ bool SimulatedEngine::Step(Lock& lock) {
 }
 
 void SimulatedEngine::Live() {
-  LeaveSignalsToOthers();
   Lock lock(mutex_);
   while (!ending_) {
     if (Step(lock)) continue;
