@@ -167,7 +167,7 @@ Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
     const std::optional<size_t> shape = ShapeInput(g.node(id));
     if (shape && *shape < inputs.size())
       PT_CHECK_OK(CheckRank(g, id, inputs[*shape].element_count(), options.load.limits));
-    const WorkSize work = WorkSizeOf(g, {{id}});
+    const WorkSize work = WorkSizeOf(g, {&id, 1});
     if (work.flops + work.bytes > left)
       return MakeError(ErrorCode::kUnsupported, "engine.folded_work", "takes too long to be computed while loading");
     left -= work.flops + work.bytes;

@@ -85,14 +85,21 @@ void JudgeSpeedup(std::span<const MeasuredPlan> runners, JudgedAssertion& judged
 }
 
 AssertionVerdict VerdictOf(const JudgedAssertion& judged) {
-  const Assertion& a = judged.assertion;
-  const auto holds_at = [&](double value) {
-    if (value == a.bound) return a.takes_bound;
-    return a.is_below ? value < a.bound : value > a.bound;
-  };
-  const bool low = holds_at(judged.low), high = holds_at(judged.high);
+  const bool low = Allows(judged.assertion, judged.low), high = Allows(judged.assertion, judged.high);
   if (low != high) return AssertionVerdict::kNotShown;
   return low ? AssertionVerdict::kHolds : AssertionVerdict::kFails;
+}
+
+// judge: fills in the value and its interval.
+std::vector<JudgedAssertion> JudgeEach(std::span<const Assertion> assertions,
+                                       const std::function<void(JudgedAssertion&)>& judge) {
+  std::vector<JudgedAssertion> all;
+  for (const Assertion& assertion : assertions) {
+    JudgedAssertion& judged = all.emplace_back(JudgedAssertion{assertion});
+    judge(judged);
+    judged.verdict = VerdictOf(judged);
+  }
+  return all;
 }
 
 std::string_view NameOf(AssertionVerdict verdict) {
@@ -114,6 +121,11 @@ std::string NumberText(const JudgedAssertion& judged, double number) {
 
 }  // namespace
 
+bool Allows(const Assertion& assertion, double value) {
+  if (value == assertion.bound) return assertion.takes_bound;
+  return assertion.is_below ? value < assertion.bound : value > assertion.bound;
+}
+
 Result<std::vector<Assertion>> AssertionsFrom(std::span<const std::string> texts, bool compares) {
   std::vector<Assertion> assertions;
   for (const std::string& text : texts) {
@@ -124,31 +136,21 @@ Result<std::vector<Assertion>> AssertionsFrom(std::span<const std::string> texts
 }
 
 std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, std::span<const MeasuredPlan> runners) {
-  std::vector<JudgedAssertion> all;
-  for (const Assertion& assertion : assertions) {
-    JudgedAssertion judged{assertion};
-    if (assertion.of_speedup) {
+  return JudgeEach(assertions, [&](JudgedAssertion& judged) {
+    if (judged.assertion.of_speedup) {
       JudgeSpeedup(runners, judged);
     } else {
       JudgeLatency(runners.back(), judged);
     }
-    judged.verdict = VerdictOf(judged);
-    all.push_back(std::move(judged));
-  }
-  return all;
+  });
 }
 
 std::vector<JudgedAssertion> Judge(std::span<const Assertion> assertions, const LatencyHistogram& latency) {
-  std::vector<JudgedAssertion> all;
-  for (const Assertion& assertion : assertions) {
-    JudgedAssertion judged{assertion};
-    judged.value = static_cast<double>(latency.Percentile(assertion.percent));
+  return JudgeEach(assertions, [&](JudgedAssertion& judged) {
+    judged.value = static_cast<double>(latency.Percentile(judged.assertion.percent));
     JudgeLatency(
         latency.count(), [&](size_t k) { return latency.Ranked(k); }, judged);
-    judged.verdict = VerdictOf(judged);
-    all.push_back(std::move(judged));
-  }
-  return all;
+  });
 }
 
 std::string AssertionLines(std::span<const JudgedAssertion> judged) {

@@ -20,6 +20,8 @@ struct Assertion {
   bool takes_bound = false;  // the bound itself is allowed: <= or >=
   double bound = 0;          // nanoseconds, or a quotient
 };
+// Whether the value, in the unit of the bound, is on the side of the bound that is claimed.
+bool Allows(const Assertion& assertion, double value);
 // compares: several plans are measured, which a speedup needs. Errors: kUsage.
 Result<std::vector<Assertion>> AssertionsFrom(std::span<const std::string> texts, bool compares);
 

@@ -123,7 +123,7 @@ std::string PlaceText(const JudgedValue& value, const FaultNames& names) {
   }
   if (value.changed) {
     text += "  read by  " + StepText(value.reader, names) +
-            "\n           (it was within its tolerance when it was made: " + "something has written over it)\n";
+            "\n           (it was within its tolerance when it was made: something has written over it)\n";
   } else if (value.reader.valid()) {
     text += "  seen by  " + StepText(value.reader, names) + "\n           (what makes it cannot be looked at)\n";
   } else if (value.is_output) {

@@ -181,7 +181,8 @@ Result<std::vector<double>> RatesOf(const std::string& text) {
 }
 
 // One request after another, for the reference outputs and what a run takes when nothing else is to be done.
-Result<std::vector<Tensor>> RunIdle(MeasuredPlan& runner, const CancelToken& cancel, LatencyHistogram& idle) {
+Result<std::vector<Tensor>> RunIdle(const RunFlags& flags, MeasuredPlan& runner, const CancelToken& cancel,
+                                    LatencyHistogram& idle) {
   constexpr int kWarmUp = 3, kMostRuns = 200;
   constexpr auto kTime = std::chrono::milliseconds(500);
   const auto end = Clock::now() + kTime;
@@ -190,7 +191,7 @@ Result<std::vector<Tensor>> RunIdle(MeasuredPlan& runner, const CancelToken& can
     PT_ASSIGN(runner.last, runner.Run(cancel));
     if (run >= kWarmUp) idle.Record((Clock::now() - start).count());
   }
-  PT_CHECK_OK(NeedsWallClock(runner.last, "--rate"));
+  PT_CHECK_OK(NeedsWallClock(runner.last, flags.find_rate.empty() ? "--rate" : "--find-rate"));
   return runner.LastOutputs();
 }
 
@@ -248,8 +249,7 @@ struct FoundRate {
 
 bool Holds(const Assertion& claim, const RateTally& tally) {
   if (tally.refused > 0 || tally.late > 0 || tally.latency.count() == 0) return false;
-  const auto found = static_cast<double>(tally.latency.Percentile(claim.percent));
-  return found < claim.bound || (claim.takes_bound && found == claim.bound);
+  return Allows(claim, static_cast<double>(tally.latency.Percentile(claim.percent)));
 }
 
 // Enough requests that the percentile is not that of one of them, within ten times the duration.
@@ -259,37 +259,59 @@ MeasureLength TrialLength(const Assertion& claim, double rate, std::chrono::nano
   return {duration, static_cast<uint64_t>(std::ceil(std::max(sent, std::min(least, 10 * sent))))};
 }
 
-// Doubles or quarters a rate until it lies between two that differ, and halves that range to a twentieth; what is found
-// must hold once more, for twice the time. The tallies are those of all trials.
-Result<FoundRate> FindRate(OpenLoop& loop, const Assertion& claim, double first_rate, const MeasureLength& length,
-                           Console& console, const CancelToken& cancel, std::vector<RateTally>& tallies) {
-  constexpr int kMostTrials = 24;
-  constexpr double kNear = 1.05, kStepDown = 0.93;
-  const double least_rate = 1 / std::chrono::duration<double>(length.duration).count();
-  FoundRate found{claim};
-  double low = 0, high = 0, rate = first_rate;
-  bool confirming = false;
-  for (int trial = 0; trial < kMostTrials && rate >= least_rate && !cancel.cancelled(); ++trial) {
-    PT_ASSIGN(RateTally tally,
-              loop.Run(rate, TrialLength(claim, rate, length.duration * (confirming ? 2 : 1)), console));
-    const bool holds = Holds(claim, tally);
-    tallies.push_back(std::move(tally));
-    if (confirming && holds) {
-      found.rate = rate;
-      break;
+// Looks for the highest rate that holds a claim.
+class RateSearch {
+ public:
+  // The tallies are those of all trials.
+  RateSearch(OpenLoop& loop, const Assertion& claim, const MeasureLength& length, Console& console,
+             const CancelToken& cancel, std::vector<RateTally>& tallies)
+      : loop_(loop), claim_(claim), length_(length), console_(console), cancel_(cancel), tallies_(tallies) {}
+
+  // What is found must hold once more, for twice the time, or a little less does.
+  Result<FoundRate> Find(double first_rate) {
+    constexpr double kStepDown = 0.93;
+    PT_ASSIGN(double rate, Bracket(first_rate));
+    for (; MayTry(rate); rate *= kStepDown) {
+      PT_ASSIGN(const bool holds, Try(rate, 2 * length_.duration));
+      if (holds) return FoundRate{claim_, rate};
     }
-    (holds ? low : high) = rate;
-    confirming = confirming || (low > 0 && high > 0 && high / low < kNear);
-    if (confirming) {
-      rate = holds ? low : std::min(low, rate * kStepDown);
-    } else if (low > 0) {
-      rate = high > 0 ? std::sqrt(low * high) : 2 * low;
-    } else {
-      rate /= 4;
-    }
+    return FoundRate{claim_};
   }
-  return found;
-}
+
+ private:
+  // Doubles or quarters the rate until it lies between one that holds and one that does not, and halves that range to a
+  // twentieth. 0: none holds.
+  Result<double> Bracket(double rate) {
+    constexpr double kNear = 1.05;
+    double low = 0, high = 0;
+    while (MayTry(rate) && (low == 0 || high == 0 || high / low >= kNear)) {
+      PT_ASSIGN(const bool holds, Try(rate, length_.duration));
+      (holds ? low : high) = rate;
+      rate = low == 0 ? high / 4 : high == 0 ? 2 * low : std::sqrt(low * high);
+    }
+    return low;
+  }
+
+  // A rate at which less than one request comes in a trial says nothing.
+  bool MayTry(double rate) const {
+    constexpr size_t kMostTrials = 24;
+    return tallies_.size() < kMostTrials && !cancel_.cancelled() &&
+           rate * std::chrono::duration<double>(length_.duration).count() >= 1;
+  }
+
+  Result<bool> Try(double rate, std::chrono::nanoseconds duration) {
+    PT_ASSIGN(RateTally tally, loop_.Run(rate, TrialLength(claim_, rate, duration), console_));
+    tallies_.push_back(std::move(tally));
+    return Holds(claim_, tallies_.back());
+  }
+
+  OpenLoop& loop_;
+  const Assertion& claim_;
+  const MeasureLength& length_;
+  Console& console_;
+  const CancelToken& cancel_;
+  std::vector<RateTally>& tallies_;
+};
 
 std::string FoundLine(const FoundRate& found) {
   const std::string& claim = found.claim.text;
@@ -353,7 +375,7 @@ Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToke
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(MeasuredPlan runner, MakeRunner(setup, flags, source, console));
   LatencyHistogram idle;
-  PT_ASSIGN(const std::vector<Tensor> reference, RunIdle(runner, cancel, idle));
+  PT_ASSIGN(const std::vector<Tensor> reference, RunIdle(flags, runner, cancel, idle));
   OpenLoop loop(flags, runner, cancel);
   std::vector<RateTally> tallies;
   std::optional<FoundRate> found;
@@ -363,7 +385,7 @@ Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToke
   }
   if (claim) {
     const double half_of_idle = 0.5e9 / static_cast<double>(std::max<int64_t>(1, idle.Percentile(50)));
-    PT_ASSIGN(found, FindRate(loop, *claim, half_of_idle, length, console, cancel, tallies));
+    PT_ASSIGN(found, RateSearch(loop, *claim, length, console, cancel, tallies).Find(half_of_idle));
   }
   if (cancel.cancelled()) return Report(flags, runner, idle, tallies, {}, found, true);
   PT_CHECK_OK(loop.CheckBits(reference));

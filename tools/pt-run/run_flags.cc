@@ -128,15 +128,16 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
                  "the highest rate of such requests at which this holds, by trials of --duration each")
       ->option_text("p99<20ms")
       ->group("Run");
-  app.add_option("--arrivals", flags.arrivals, "with --rate: poisson or fixed gaps between requests (poisson)")
+  app.add_option("--arrivals", flags.arrivals,
+                 "with --rate, --find-rate: poisson or fixed gaps between requests (poisson)")
       ->option_text("poisson|fixed")
       ->check(OneOf({"poisson", "fixed"}))
       ->group(kMoreGroup);
-  app.add_option("--inflight", flags.in_flight, "with --rate: runs at once (one a core of the plan)")
+  app.add_option("--inflight", flags.in_flight, "with --rate, --find-rate: runs at once (one a core of the plan)")
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group(kMoreGroup);
-  app.add_option("--queue", flags.queue, "with --rate: requests that may wait; one more is refused (64)")
+  app.add_option("--queue", flags.queue, "with --rate, --find-rate: requests that may wait; one more is refused (64)")
       ->option_text("N")
       ->check(CLI::Range(0, 1 << 20))
       ->group(kMoreGroup);
@@ -215,6 +216,10 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
 namespace {
 
 std::vector<FlagRule> Rules() {
+  // What measures or looks at something else than requests to one plan.
+  const std::vector<std::string_view> not_with_requests = {"--concurrency", "--compare",   "--aa",           "--carry",
+                                                           "--shape-set",   "--verify",    "--bisect",       "--suite",
+                                                           "--trace",       "--residuals", "--save-outputs", "--html"};
   return {
       {.flag = "--plan", .excludes = {"--planner"}, .why = "one reads a plan, the other makes one"},
       {.flag = "--dispatch", .excludes = {"--plan"}, .why = "a plan has decided everything"},
@@ -232,15 +237,9 @@ std::vector<FlagRule> Rules() {
                     "--residuals", "--save-outputs", "--verify", "--suite", "--precision auto"},
        .hint = "one size: --dim and --shape"},
       {.flag = "--carry", .excludes = {"--concurrency", "--suite"}},
-      {.flag = "--rate",
-       .excludes = {"--concurrency", "--compare", "--aa", "--carry", "--shape-set", "--verify", "--bisect", "--suite",
-                    "--trace", "--residuals", "--save-outputs", "--html"},
-       .why = "it measures requests to one plan"},
-      {.flag = "--find-rate",
-       .excludes = {"--rate", "--iterations", "--assert", "--concurrency", "--compare", "--aa", "--carry",
-                    "--shape-set", "--verify", "--bisect", "--suite", "--trace", "--residuals", "--save-outputs",
-                    "--html"},
-       .why = "it measures requests to one plan"},
+      {.flag = "--rate", .excludes = not_with_requests, .why = "it measures requests to one plan"},
+      {.flag = "--find-rate", .excludes = not_with_requests, .why = "it measures requests to one plan"},
+      {.flag = "--find-rate", .excludes = {"--rate", "--iterations", "--assert"}, .why = "it chooses them itself"},
       {.flag = "--inflight", .needs = {"--rate", "--find-rate"}},
       {.flag = "--queue", .needs = {"--rate", "--find-rate"}},
       {.flag = "--arrivals", .needs = {"--rate", "--find-rate"}},

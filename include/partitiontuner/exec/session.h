@@ -31,7 +31,7 @@ using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit
 // and a session that decides in the run have one way only, and so have traced runs.
 enum class AloneRuns : uint8_t {
   kAuto,    // by the times of both, measured as runs go by: alone where others keep the cores of its helpers busy, or
-            // where runs overlap
+            // where runs often overlap
   kNever,   // as planned
   kAlways,  // several at a time have a core each, as far as the plan has them
 };
