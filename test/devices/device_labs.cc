@@ -5,6 +5,7 @@
 #include "plugins/shared/call_stream.h"
 #include "test/devices/plugin_rows.h"
 #include "test/devices/queue_lab.h"
+#include "test/testing/fake_device.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -44,6 +45,26 @@ class FakeQueueLab final : public QueueLab {
       : QueueLab(lost_after, std::make_unique<plugins::QueueDriver>(DeviceId(1u), "fake", "fake:0")) {}
 };
 
+// test/testing/fake_device, which the executor is tested on.
+class FakeDeviceLab final : public DeviceLab {
+ public:
+  explicit FakeDeviceLab(uint64_t lost_after)
+      : DeviceLab(lost_after), driver_(MakeFakeDriver(DeviceId(1u), control_)) {}
+  DeviceDriver& driver() override { return *driver_; }
+  void Enqueue(Stream& stream, std::function<Status()> body) override {
+    const auto work = [this, body = std::move(body)] {
+      if (!IsLostNow()) return body();
+      control_.lose = control_.lost = true;
+      return LossOfWork();
+    };
+    REQUIRE(EnqueueOnFakeDevice(stream, work).value());
+  }
+
+ private:
+  FakeDeviceControl control_;
+  const std::unique_ptr<DeviceDriver> driver_;
+};
+
 // plugins/shared/call_stream: work that a stream's thread does. It is what plugins/onnxruntime makes its driver of.
 class CallLab final : public DeviceLab {
  public:
@@ -73,6 +94,7 @@ const std::vector<DeviceRow>& DeviceLabs() {
       {"simulated, real clock", MakeLab<SimulatedLab<SimulatedClock::kReal>>},
       {"device queue", MakeLab<FakeQueueLab>},
       {"call stream", MakeLab<CallLab>},
+      {"fake device", MakeLab<FakeDeviceLab>},
 #ifdef PT_DEVICES_CUDA
       CudaRow(),
 #endif

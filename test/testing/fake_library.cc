@@ -2,171 +2,20 @@
 
 #include <sched.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "lib/backend/simulated/simulated_stream.h"
 #include "lib/exec/team.h"
 #include "partitiontuner/support/checked.h"
+#include "test/testing/fake_device.h"
 
 namespace pt::testing {
 namespace {
 
 // What a kernel takes on a simulated device where its attributes do not say.
 constexpr int64_t kFakeNs = 1000;
-
-class FakeEvent : public Event {
- public:
-  explicit FakeEvent(FakeDeviceControl& control) : control_(control) {}
-  Result<bool> Ready() override {
-    if (!ready.load()) return false;
-    if (revoked.load()) return MakeError(ErrorCode::kRunFailed, "stream.revoked", "revoked");
-    if (control_.lose.load()) return MakeError(ErrorCode::kRunFailed, "fake.lost", "device lost");
-    return true;
-  }
-  Result<int64_t> ElapsedNs(const Event& since) const override {
-    return at_ns.load() - static_cast<const FakeEvent&>(since).at_ns.load();
-  }
-  std::atomic<bool> ready{false};
-  std::atomic<bool> revoked{false};
-  std::atomic<int64_t> at_ns{0};
-
- private:
-  FakeDeviceControl& control_;
-};
-
-class FakeStream : public Stream {
-  struct Task {
-    std::function<void()> work;
-    FakeEvent* records = nullptr;
-  };
-
- public:
-  explicit FakeStream(FakeDeviceControl& control) : control_(control), thread_([this] { Work(); }) {}
-  ~FakeStream() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  // `records`: the event that the task makes ready.
-  void Push(std::function<void()> task, FakeEvent* records = nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back({std::move(task), records});
-    }
-    changed_.notify_all();
-  }
-
-  Status Record(Event& event) override {
-    auto& fake = static_cast<FakeEvent&>(event);
-    fake.ready.store(false);
-    fake.revoked.store(false);
-    const auto reach = [&fake] {
-      fake.at_ns.store(std::chrono::steady_clock::now().time_since_epoch().count());
-      fake.ready.store(true);
-    };
-    Push(reach, &fake);
-    return {};
-  }
-  Status Wait(Event& event) override {
-    Push([&fake = static_cast<FakeEvent&>(event)] {
-      while (!fake.ready.load()) sched_yield();
-    });
-    return {};
-  }
-  Result<bool> Synchronize(std::chrono::nanoseconds patience) override {
-    std::unique_lock lock(mutex_);
-    return idle_.wait_for(lock, patience, [&] { return tasks_.empty() && !busy_; });
-  }
-  void Revoke() override {
-    const std::lock_guard lock(mutex_);
-    for (const Task& task : tasks_) {
-      if (task.records == nullptr) continue;
-      task.records->revoked.store(true);
-      task.records->ready.store(true);
-    }
-    tasks_.clear();
-  }
-
- private:
-  void Work() {
-    while (true) {
-      std::function<void()> task;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
-        if (tasks_.empty()) return;
-        task = std::move(tasks_.front().work);
-        tasks_.pop_front();
-        busy_ = true;
-      }
-      ++control_.begun;
-      while (control_.stall.load()) sched_yield();
-      task();
-      {
-        const std::lock_guard lock(mutex_);
-        busy_ = false;
-      }
-      idle_.notify_all();
-    }
-  }
-
-  FakeDeviceControl& control_;
-  std::mutex mutex_;
-  std::condition_variable changed_, idle_;
-  std::deque<Task> tasks_;
-  bool ending_ = false;
-  bool busy_ = false;  // a task is running
-  std::thread thread_;
-};
-
-class FakeBuffer : public DeviceBuffer {
- public:
-  explicit FakeBuffer(uint64_t bytes) : memory_(bytes + 64), bytes_(bytes) {}
-  void* data() override {
-    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
-    return reinterpret_cast<void*>((address + 63) / 64 * 64);
-  }
-  uint64_t bytes() const override { return bytes_; }
-
- private:
-  std::vector<std::byte> memory_;
-  uint64_t bytes_;
-};
-
-class FakeDriver : public DeviceDriver {
- public:
-  FakeDriver(DeviceId id, FakeDeviceControl& control) : id_(id), control_(control) {}
-  DeviceId id() const override { return id_; }
-  Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override {
-    return std::unique_ptr<DeviceBuffer>(std::make_unique<FakeBuffer>(bytes));
-  }
-  Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return Allocate(bytes); }
-  Result<std::unique_ptr<Stream>> MakeStream() override {
-    return std::unique_ptr<Stream>(std::make_unique<FakeStream>(control_));
-  }
-  Result<std::unique_ptr<Event>> MakeEvent() override {
-    return std::unique_ptr<Event>(std::make_unique<FakeEvent>(control_));
-  }
-  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection, DeviceId) override {
-    static_cast<FakeStream&>(stream).Push([=] { std::memcpy(to, from, bytes); });
-    return {};
-  }
-
- private:
-  DeviceId id_;
-  FakeDeviceControl& control_;
-};
 
 // The value of one element; the node's number keeps equal inputs of different nodes apart.
 float Element(size_t node, const std::vector<const float*>& in, int64_t i) {
@@ -210,10 +59,8 @@ class FakeBoundKernel : public BoundKernel, private SimulatedTask {
       if (fails_after_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail after a part was enqueued");
       return {};
     }
-    if (auto* asynchronous = dynamic_cast<FakeStream*>(&stream)) {
-      asynchronous->Push([this] { Compute(0, 1); });
-      return {};
-    }
+    PT_ASSIGN(const bool asynchronous, EnqueueOnFakeDevice(stream, [this] { return Compute(0, 1), Status(); }));
+    if (asynchronous) return {};
     if (stream.team() == nullptr || stream.team()->width() != width_) control_.wrong_team.fetch_add(1);
     if (holds_) Hold();
     if (own_threads_ > 0) {
@@ -363,10 +210,6 @@ std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control) { return std::mak
 
 void FakeCompute(const Graph&, NodeId node, const std::vector<const float*>& in, float* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = Element(node.index(), in, i);
-}
-
-std::unique_ptr<DeviceDriver> MakeFakeDriver(DeviceId id, FakeDeviceControl& control) {
-  return std::make_unique<FakeDriver>(id, control);
 }
 
 }  // namespace pt::testing

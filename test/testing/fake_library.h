@@ -37,13 +37,4 @@ std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control);
 // What the node computes, for expectations: inputs in the order of its group inputs.
 void FakeCompute(const Graph& graph, NodeId node, const std::vector<const float*>& in, float* out, int64_t count);
 
-// A device with a thread of its own: enqueued work runs later, events become ready later. `lose` makes its
-// events report an error from then on.
-struct FakeDeviceControl {
-  std::atomic<bool> lose{false};
-  std::atomic<bool> stall{false};  // nothing is worked on while set
-  std::atomic<int> begun{0};       // tasks that streams have taken up, which nothing revokes
-};
-std::unique_ptr<DeviceDriver> MakeFakeDriver(DeviceId id, FakeDeviceControl& control);
-
 }  // namespace pt::testing

@@ -9,6 +9,7 @@
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/plan/plan.h"
+#include "test/testing/fake_device.h"
 #include "test/testing/fake_library.h"
 
 namespace pt::testing {
