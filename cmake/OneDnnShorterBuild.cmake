@@ -8,7 +8,7 @@ set(pt_unreached  # backward passes and primitives that ./setup does not enable
     /ref_group_normalization /ncsp_group_normalization sparse_matmul prelu_backward prelu_reduction
     jit_brgemm_conv_bwd_w jit_avx512_core_resampling brgemm_api /rnn/ /gemm_inner_product\\.cpp gemm_bf16_inner_product
     gemm_x8s8s32x_inner_product /ref_inner_product jit_brgemm_inner_product /ref_shuffle jit_uni_shuffle /simple_sum
-    jit_uni_xf16_sum simple_gemm_s8s8s32 cpu_batch_normalization_utils
+    jit_uni_xf16_sum cpu_batch_normalization_utils
     # types that have no reorders (OneDnnEmptyReorders.cpp)
     cpu_reorder_regular_fp4 cpu_reorder_regular_fp8 cpu_reorder_regular_s4 cpu_reorder_regular_u4 cpu_reorder_comp_bf16_s8)
 set(pt_empty_reorders ${CMAKE_CURRENT_LIST_DIR}/OneDnnEmptyReorders.cpp)
