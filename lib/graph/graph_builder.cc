@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <unordered_map>
+#include <utility>
 
 #include "partitiontuner/graph/topological_order.h"
 
@@ -232,6 +233,23 @@ void GraphBuilder::ReplaceUses(ValueId from, ValueId to) {
 void GraphBuilder::RemoveNode(NodeId id) { removed_[id.index()] = true; }
 
 void GraphBuilder::DropCaptured(ValueId value) { std::erase(graph_.captured_, value); }
+
+void GraphBuilder::CaptureInput(ValueId input) {
+  std::erase(graph_.inputs_, input);
+  graph_.captured_.push_back(input);
+}
+
+void GraphBuilder::SetOutput(size_t place, ValueId value) {
+  const ValueId before = std::exchange(graph_.outputs_[place], value);
+  graph_.values_[before.index()].is_graph_output = std::ranges::count(graph_.outputs_, before) > 0;
+  graph_.values_[value.index()].is_graph_output = true;
+}
+
+void GraphBuilder::DropOutput(size_t place) {
+  const ValueId before = graph_.outputs_[place];
+  graph_.outputs_.erase(graph_.outputs_.begin() + static_cast<std::ptrdiff_t>(place));
+  graph_.values_[before.index()].is_graph_output = std::ranges::count(graph_.outputs_, before) > 0;
+}
 
 void GraphBuilder::TakeCapturedAsInputs() {
   graph_.inputs_.insert(graph_.inputs_.end(), graph_.captured_.begin(), graph_.captured_.end());

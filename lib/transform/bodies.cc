@@ -5,15 +5,6 @@
 namespace pt {
 namespace {
 
-// The one element of a constant scalar, or of a list of one.
-std::optional<int64_t> OneConstant(const Graph& graph, ValueId id) {
-  if (!id.valid() || !graph.value(id).is_constant()) return std::nullopt;
-  const Tensor& tensor = *graph.value(id).constant;
-  const bool is_number = tensor.type() == DataType::kInt64 || tensor.type() == DataType::kBool;
-  if (!is_number || tensor.element_count() != 1) return std::nullopt;
-  return tensor.ToInts()[0];
-}
-
 std::optional<int64_t> TripsOfLoop(const Graph& graph, const Node& node) {
   if (node.formal_inputs < 2 || node.subgraphs.size() != 1) return std::nullopt;
   const Graph& body = *node.subgraphs[0].graph;
@@ -42,6 +33,14 @@ std::optional<int64_t> TripsOfScan(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+std::optional<int64_t> OneConstant(const Graph& graph, ValueId id) {
+  if (!id.valid() || !graph.value(id).is_constant()) return std::nullopt;
+  const Tensor& tensor = *graph.value(id).constant;
+  const bool is_number = tensor.type() == DataType::kInt64 || tensor.type() == DataType::kBool;
+  if (!is_number || tensor.element_count() != 1) return std::nullopt;
+  return tensor.ToInts()[0];
+}
 
 std::vector<ValueId> OutsideOf(GraphBuilder& builder, const Node& node, const Subgraph& subgraph) {
   const Graph& body = *subgraph.graph;

@@ -17,6 +17,9 @@ std::vector<ValueId> OutsideOf(GraphBuilder& builder, const Node& node, const Su
 // in.
 void AddBody(GraphBuilder& builder, const Graph& body, std::vector<ValueId>& outside);
 
+// The one number of a constant of integers or truth values, a scalar or a list of one.
+std::optional<int64_t> OneConstant(const Graph& graph, ValueId id);
+
 // How often the body of a Loop or a Scan runs, where that is the same whatever a run brings; empty for other nodes too.
 std::optional<int64_t> ConstantTrips(const Graph& graph, const Node& node);
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "partitiontuner/support/checked.h"
+
 namespace pt {
 
 bool IsReshaping(const Node& node) {
@@ -47,6 +49,20 @@ Tensor SliceOf(const Tensor& whole, size_t axis, int64_t from, int64_t length) {
     std::memcpy(copy.data() + static_cast<size_t>(line) * bytes, whole.bytes().data() + at(line), bytes);
   }
   return Tensor::FromBytes(whole.type(), std::move(dims), std::move(copy)).value();
+}
+
+std::optional<uint64_t> ResultBytes(const Graph& graph, const Node& node) {
+  uint64_t total = 0;
+  for (ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    const ValueType& type = graph.value(output).type;
+    const auto dims = type.static_dims();
+    if (!dims) return std::nullopt;
+    const auto count = CheckedProduct(*dims);
+    const auto bytes = count ? CheckedMul(*count, std::max<int64_t>(1, BytesOf(type.type))) : std::nullopt;
+    if (!bytes || __builtin_add_overflow(total, static_cast<uint64_t>(*bytes), &total)) return std::nullopt;
+  }
+  return total;
 }
 
 std::vector<NodeId> ProducerTable(const Graph& graph) {

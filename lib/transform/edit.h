@@ -25,6 +25,9 @@ bool IsBinaryElementwise(const Node& node);
 // What lies between two places on an axis of a constant.
 Tensor SliceOf(const Tensor& whole, size_t axis, int64_t from, int64_t length);
 
+// Bytes of the node's results by their inferred types; nothing when some are not static.
+std::optional<uint64_t> ResultBytes(const Graph& graph, const Node& node);
+
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
 

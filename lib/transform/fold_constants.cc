@@ -26,21 +26,6 @@ bool FeedsIntegerProducts(const Graph& graph, const Node& node) {
          std::ranges::all_of(real.uses, [&](Use use) { return IsReadByIntegerProduct(graph, node, use); });
 }
 
-// Bytes of the node's results by their inferred types; nothing when some are not static.
-std::optional<uint64_t> ResultBytes(const Graph& graph, const Node& node) {
-  uint64_t total = 0;
-  for (ValueId output : node.outputs) {
-    if (!output.valid()) continue;
-    const ValueType& type = graph.value(output).type;
-    const auto dims = type.static_dims();
-    if (!dims) return std::nullopt;
-    const auto count = CheckedProduct(*dims);
-    const auto bytes = count ? CheckedMul(*count, std::max<int64_t>(1, BytesOf(type.type))) : std::nullopt;
-    if (!bytes || __builtin_add_overflow(total, static_cast<uint64_t>(*bytes), &total)) return std::nullopt;
-  }
-  return total;
-}
-
 // The most bytes that an operator gives whose results are as large as its data says. Nothing for any other operator.
 std::optional<uint64_t> MostSelectedBytes(const Node& node, std::span<const Tensor> inputs) {
   constexpr int64_t kIndex = sizeof(int64_t);

@@ -30,6 +30,8 @@ Result<std::optional<Graph>> KeepBatches(const Graph& graph, const PassContext& 
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> CaptureInvariants(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> CountTrips(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> TypeLoops(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> UnrollLoops(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SimplifyNested(const Graph& graph, const PassContext& context);

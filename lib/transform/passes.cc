@@ -56,7 +56,10 @@ constexpr Pass kPasses[] = {
     // Last: what the passes before it found out about the values outside is known inside.
     {"simplify-nested", "runs all passes on the graphs in If, Loop, …; captured constants are constants there",
      SimplifyNested},
-    {"type-loops", "finds the sizes of what a Loop carries, where no trip changes them", TypeLoops},
+    {"capture-invariants", "reads what a Loop or Scan carries and never changes from outside", CaptureInvariants},
+    {"count-trips", "counts the trips of a Loop whose condition depends on constants only", CountTrips},
+    {"type-loops", "finds the sizes of what a Loop carries, where no trip changes them, and of what it collects",
+     TypeLoops},
     // Behind simplify-nested, so that loops in a body are unrolled before it is.
     {"unroll-loops", "replaces a Loop or Scan of a few trips, as many in every run, by its bodies", UnrollLoops},
 };

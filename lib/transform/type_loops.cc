@@ -1,5 +1,6 @@
 // Sizes of what a Loop carries: inference leaves them open, since a value may have other dims after each trip. Where it
-// has not, by induction: given dims in, the body gives the same dims out.
+// has not, by induction: given dims in, the body gives the same dims out. Of what it collects: as many as there are
+// trips, where their number is known.
 #include <algorithm>
 
 #include "lib/transform/bodies.h"
@@ -35,6 +36,10 @@ class LoopTyper {
     }
     PT_ASSIGN(bool changed, TypeBody(std::move(open)));
     for (size_t i = 0; i < carried; ++i) changed |= TypeResult(i);
+    const std::optional<int64_t> trips = ConstantTrips(builder_.graph(), builder_.graph().node(id_));
+    for (size_t i = carried; trips && *trips >= 0 && i + 1 < body_.outputs().size(); ++i) {
+      changed |= TypeCollected(i, *trips);
+    }
     return changed;
   }
 
@@ -69,8 +74,21 @@ class LoopTyper {
     const ValueType& in = body_.value(body_.inputs()[2 + i]).type;
     ValueType& result = builder_.value(node.outputs[i]).type;
     if (!IsSized(in) || in != TypeOutside(i) || in != body_.value(body_.outputs()[1 + i]).type) return false;
-    if (IsSized(result) || !Refines(in, result)) return false;
-    result = in;
+    return Refine(result, in);
+  }
+
+  bool TypeCollected(size_t i, int64_t trips) {
+    const Node& node = builder_.graph().node(id_);
+    const ValueType& part = body_.value(body_.outputs()[1 + i]).type;
+    if (i >= node.outputs.size() || !node.outputs[i].valid() || !IsSized(part)) return false;
+    std::vector<int64_t> dims = *part.static_dims();
+    dims.insert(dims.begin(), trips);
+    return Refine(builder_.value(node.outputs[i]).type, StaticType(part.type, std::move(dims)));
+  }
+
+  static bool Refine(ValueType& old, const ValueType& now) {
+    if (IsSized(old) || !Refines(now, old)) return false;
+    old = now;
     return true;
   }
 

@@ -190,6 +190,100 @@ TEST_CASE("TypeLoops, ACarriedValueThatGrowsIsLeftOpen", "[transform]") {
   CHECK(!graph.value(graph.outputs()[0]).type.is_static());
 }
 
+// As TensorFlow writes loops: a counter, its bound and a factor are carried, and the condition compares the first two.
+// state = state * factor + x; state is collected. What the passes leave of it runs where it is unrolled.
+struct WhileParts {
+  float bound = 3;                             // of the counter, which begins at 0
+  bool bound_is_constant = true;               // else an input
+  std::optional<int64_t> most = std::nullopt;  // the Loop's own number of trips
+  bool bound_falls = false;                    // by one a trip
+};
+
+Graph While(const WhileParts& parts) {
+  GraphBuilder body = Fresh(), builder = Fresh();
+  const ValueType number = StaticType(DataType::kFloat32, {});
+  body.AddInput("trip", StaticType(DataType::kInt64, {}));
+  body.AddInput("go_on", StaticType(DataType::kBool, {}));
+  const ValueId counter = body.AddInput("counter", number), factor = body.AddInput("factor", Floats({4})),
+                bound = body.AddInput("bound", number), state = body.AddInput("state", Floats({4})),
+                x = body.AddCaptured("x", Floats({4})), one = body.AddConstant("one", Tensor::Float32({}, {1}));
+  const ValueId next = body.AddOp("Add", {counter, one});
+  const ValueId limit = parts.bound_falls ? body.AddOp("Sub", {bound, one}) : bound;
+  const ValueId last = body.AddOp("Add", {body.AddOp("Mul", {state, factor}), x});
+  body.AddOutput(body.AddOp("Less", {next, limit}));
+  for (const ValueId output : {next, body.AddOp("Identity", {factor}), limit, last, last}) body.AddOutput(output);
+
+  const ValueId outer_x = builder.AddInput("x", Floats({4}));
+  Node node;
+  node.op = "Loop";
+  node.inputs = {parts.most ? builder.AddConstant("most", Tensor::Int64({}, {*parts.most})) : ValueId(),
+                 builder.AddConstant("begins", Tensor::FromBytes(DataType::kBool, {}, std::string(1, 1)).value()),
+                 builder.AddConstant("zero", Tensor::Float32({}, {0})),
+                 builder.AddConstant("factors", Tensor::Float32({4}, {1, 2, 3, 4})),
+                 parts.bound_is_constant ? builder.AddConstant("bound", Tensor::Float32({}, {parts.bound}))
+                                         : builder.AddInput("bound", number),
+                 builder.AddConstant("zeros", Tensor::Float32({4}, {0, 0, 0, 0})),
+                 outer_x};
+  node.formal_inputs = 6;
+  for (const char* name : {"counted", "same", "bound_at_last", "last", "all"}) {
+    node.outputs.push_back(builder.AddValue(name));
+  }
+  node.subgraphs = {{"body", Built(body), {6}}};
+  for (const ValueId output : node.outputs) builder.AddOutput(output);
+  builder.AddNode(std::move(node));
+  return SimplifiedOnly(builder);
+}
+
+std::vector<float> Numbers(const Tensor& tensor) {
+  return {tensor.values<float>().begin(), tensor.values<float>().end()};
+}
+
+TEST_CASE("CountTrips, AConditionOnConstantsIsCountedAndTheLoopUnrolled", "[transform]") {
+  const Graph graph = While({});
+  CHECK(std::ranges::count(Operators(graph), "Loop") == 0);
+  CHECK(graph.value(graph.outputs()[4]).type == Floats({3, 4}));
+  const std::vector<Tensor> results = RunOnReference(graph, {{Tensor::Float32({4}, {1, 1, 1, 1})}});
+  CHECK(Numbers(results[0]) == std::vector<float>{3});
+  CHECK(Numbers(results[1]) == std::vector<float>{1, 2, 3, 4});
+  CHECK(Numbers(results[2]) == std::vector<float>{3});
+  CHECK(Numbers(results[3]) == std::vector<float>{3, 7, 13, 21});
+  CHECK(Numbers(results[4]) == std::vector<float>{1, 1, 1, 1, 2, 3, 4, 5, 3, 7, 13, 21});
+}
+
+TEST_CASE("CountTrips, TheLoopsOwnNumberEndsItWhereItIsTheLesser", "[transform]") {
+  const auto trips = [](const WhileParts& parts) {
+    const Graph graph = While(parts);
+    return Numbers(RunOnReference(graph, {{Tensor::Float32({4}, {1, 1, 1, 1})}})[0]);
+  };
+  CHECK(trips({.most = 2}) == std::vector<float>{2});
+  CHECK(trips({.most = 7}) == std::vector<float>{3});
+  CHECK(trips({.bound = 0}) == std::vector<float>{1});  // the condition is asked behind the first trip
+  CHECK(trips({.bound = 9, .bound_falls = true}) == std::vector<float>{5});
+}
+
+TEST_CASE("CountTrips, LoopsThatARunCountsOrThatDoNotEndSoonStayAsTheyAre", "[transform]") {
+  const Graph asked = While({.bound_is_constant = false});
+  CHECK(std::ranges::count(Operators(asked), "Loop") == 1);
+  const auto loop = [](const Graph& graph) {
+    return *std::ranges::find(graph.nodes(), "Loop", [](const Node& node) { return node.op; });
+  };
+  CHECK_FALSE(loop(While({.bound = 1e9F})).inputs[0].valid());
+  // Counted, and too long to stand there trip by trip: what it collects has a size.
+  const Graph long_one = While({.bound = 500});
+  CHECK(loop(long_one).inputs[0].valid());
+  CHECK(long_one.value(long_one.outputs()[4]).type == Floats({500, 4}));
+}
+
+TEST_CASE("CaptureInvariants, WhatNoTripChangesIsReadFromOutside", "[transform]") {
+  const Graph graph = While({.bound_is_constant = false});
+  const Node& loop = *std::ranges::find(graph.nodes(), "Loop", [](const Node& node) { return node.op; });
+  CHECK(loop.formal_inputs == 4);  // factor and bound are carried no more
+  const Graph& body = NestedIn(graph, "body");
+  CHECK(body.inputs().size() == 4);
+  const Node& product = *std::ranges::find(body.nodes(), "Mul", [](const Node& node) { return node.op; });
+  CHECK(std::ranges::count_if(product.inputs, [&](ValueId id) { return body.value(id).is_constant(); }) == 1);
+}
+
 // Running sums of the columns of x [2,3], last column first, results in the order of the columns.
 TEST_CASE("UnrollLoops, AScanGoesAlongAxesAndDirections", "[transform]") {
   GraphBuilder body = Fresh(), builder = Fresh();

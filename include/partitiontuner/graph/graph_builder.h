@@ -39,6 +39,10 @@ class GraphBuilder {
   void RemoveNode(NodeId id);  // at Build
   // The value stands for nothing outside any more: it has a constant, or nothing reads it. Captures are edited too.
   void DropCaptured(ValueId value);
+  // The input becomes captured, behind what is captured so far.
+  void CaptureInput(ValueId input);
+  void SetOutput(size_t place, ValueId value);
+  void DropOutput(size_t place);
   // What is captured becomes inputs, in its order, behind those there are: the graph stands alone.
   void TakeCapturedAsInputs();
 
