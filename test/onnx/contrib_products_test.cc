@@ -1,5 +1,8 @@
 // Products and convolutions with what ONNX Runtime fuses into them. Expected numbers are its own, of version 1.32
 // without optimisation, with the same inputs.
+#include <cmath>
+#include <utility>
+
 #include "test/onnx/contrib_lab.h"
 
 namespace pt::testing::contrib_products_test {
@@ -64,6 +67,47 @@ TEST_CASE("Contrib, FusedGemmActivates", "[onnx]") {
                       FloatAttribute("alpha", 0.5F), FloatAttribute("beta", 2), IntAttribute("transB", 1)}})[0],
             {2, 2}, {0.5F, 0.5F, -0.25F, -0.3F});
   CHECK(Mentions(FaultOf({"FusedGemm", {a, b}, {StringAttribute("activation", "Gelu")}}), "is not supported: Elu"));
+}
+
+// Exporters write both parameters beside every activation: one that has fewer is computed as if they were not there.
+TEST_CASE("Contrib, FusedGemmGivesActivationsOnlyTheParametersThatTheyHave", "[onnx]") {
+  const auto run = [](const std::string& activation) {
+    return Results({"FusedGemm",
+                    {Floats({1, 2}, {-1, 1}), Floats({2, 3}, {2, 0, -1, 0.5F, 0.25F, 1})},
+                    {StringAttribute("activation", activation), FloatAttribute("activation_alpha", 0.5F),
+                     FloatAttribute("activation_beta", 0.25F)}})[0];
+  };
+  // Of -1.5, 0.25 and 2.
+  const auto check = [&](const std::string& activation, const std::vector<float>& expected) {
+    CAPTURE(activation);
+    CheckNear(run(activation), {1, 3}, expected);
+  };
+  const auto each = [](auto f) { return std::vector<float>{f(-1.5F), f(0.25F), f(2.0F)}; };
+  check("Elu", {0.5F * std::expm1(-1.5F), 0.25F, 2});
+  check("HardSigmoid", {0, 0.375F, 1});
+  check("LeakyRelu", {-0.75F, 0.25F, 2});
+  check("Relu", {0, 0.25F, 2});
+  check("Sigmoid", each([](float x) { return 1 / (1 + std::exp(-x)); }));
+  check("Softplus", each([](float x) { return std::log1p(std::exp(x)); }));
+  check("Softsign", each([](float x) { return x / (1 + std::abs(x)); }));
+  check("Tanh", each([](float x) { return std::tanh(x); }));
+  check("ThresholdedRelu", {0, 0, 2});
+}
+
+TEST_CASE("Contrib, ActivationsOfFusedConvNeedTheParametersThatTheyHave", "[onnx]") {
+  const Tensor x = Floats({1, 1, 2, 2}, {1, 2, 3, 4}), w = Floats({1, 1, 1, 1}, {1});
+  const std::vector<std::pair<std::string, size_t>> rows = {{"Relu", 0},      {"Tanh", 0}, {"Sigmoid", 0},
+                                                            {"LeakyRelu", 1}, {"Clip", 2}, {"HardSigmoid", 2}};
+  for (const auto& [activation, parameters] : rows) {
+    for (size_t given = 0; given <= 3; ++given) {
+      CAPTURE(activation, given);
+      const std::string fault = FaultOf({"FusedConv",
+                                         {x, Constant(w)},
+                                         {StringAttribute("activation", activation),
+                                          FloatsAttribute("activation_params", std::vector<float>(given, 0.5F))}});
+      CHECK((fault == "") == (given == parameters));
+    }
+  }
 }
 
 TEST_CASE("Contrib, FusedMatMulNeedsToKnowHowManyDimsItTurns", "[onnx]") {

@@ -57,6 +57,9 @@ TEST_CASE("Contrib, CDistIsExactWhereRowsAreClose", "[onnx]") {
   CheckNear(Results({"CDist", {far, close}})[0], {1, 1}, {0.0625F});
   CHECK(Mentions(FaultOf({"CDist", {a, Floats({1, 3}, {1, 2, 3})}}), "2 and 3 columns"));
   CHECK(Mentions(FaultOf({"CDist", {a, b}, {StringAttribute("metric", "cosine")}}), "unknown metric \"cosine\""));
+  const Tensor images = Floats({1, 2, 2}, {0, 0, 3, 4});
+  CHECK(Mentions(FaultOf({"CDist", {images, b}}), "its inputs have two dims, not 3"));
+  CHECK(Mentions(FaultOf({"CDist", {a, images}}), "its inputs have two dims, not 3"));
 }
 
 TEST_CASE("Contrib, NhwcMaxPoolLooksAtTheDimsBetween", "[onnx]") {

@@ -159,6 +159,49 @@ TEST_CASE("Ml, KernelsOfModelsMakeNumbersAlone", "[onnx]") {
   CHECK(Mentions(FaultOf(tree), "LOGISTIC of a single score"));
 }
 
+// Of two classes without probabilities there is a single score, whose transform ONNX Runtime leaves out.
+TEST_CASE("Ml, AnSvmOfTwoClassesHasTransformsOfProbabilitiesAlone", "[onnx]") {
+  const auto fault = [](size_t classes, bool probabilities, const std::string& transform) {
+    std::vector<Wire> attributes = {IntsAttribute("classlabels_ints", std::vector<int64_t>(classes, 7)),
+                                    IntsAttribute("vectors_per_class", std::vector<int64_t>(classes, 1)),
+                                    StringAttribute("post_transform", transform)};
+    if (probabilities) attributes.push_back(FloatsAttribute("prob_a", {1, 2, 3}));
+    return FaultOf(Ml("SVMClassifier", {kPairs}, attributes, {"label", "scores"}));
+  };
+  for (const size_t classes : {1, 2, 3}) {
+    for (const bool probabilities : {false, true}) {
+      CAPTURE(classes, probabilities);
+      CHECK(fault(classes, probabilities, "NONE") == "");
+      const std::string of_a_transform = fault(classes, probabilities, "SOFTMAX");
+      if (classes == 2 && !probabilities) {
+        CHECK(Mentions(of_a_transform, "SOFTMAX of a single score"));
+      } else {
+        CHECK(of_a_transform == "");
+      }
+    }
+  }
+}
+
+// How many scores there are is known from the attributes alone; where these do not say it, it is not.
+TEST_CASE("Ml, ColumnsOfScoresAreKnownFromOneOn", "[onnx]") {
+  const auto scores = [](const Single& single) {
+    const Result<Graph> graph = Load(BytesOf(single));
+    INFO((graph.ok() ? "" : ToString(graph.error())));
+    REQUIRE(graph.ok());
+    return graph->value(graph->outputs().back()).type;
+  };
+  CHECK(scores(Ml("SVMRegressor", {kPairs}, {IntAttribute("n_supports", 1)})) ==
+        StaticType(DataType::kFloat32, {3, 1}));
+  for (const int64_t targets : {1, 2, 3}) {
+    Single trees = Ml("TreeEnsembleRegressor", {kPairs}, {IntAttribute("n_targets", targets)});
+    trees.version = 3;
+    CHECK(scores(trees) == StaticType(DataType::kFloat32, {3, targets}));
+  }
+  Single trees = Ml("TreeEnsembleRegressor", {kPairs}, {});
+  trees.version = 3;
+  CHECK(!scores(trees).static_dims());
+}
+
 // x[0] <= 0.5 ? 1 for the first target : 2 for the second. The text numbers SOFTMAX 1 and LOGISTIC 2.
 TEST_CASE("Ml, TreeEnsembleNumbersItsTransforms", "[onnx]") {
   const auto bytes = [](const std::vector<float>& values) {
