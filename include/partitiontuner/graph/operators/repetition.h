@@ -28,7 +28,8 @@ struct ScanNode {
   ScanSlicing InputSlicing(size_t i) const { return i < inputs.size() ? inputs[i] : ScanSlicing(); }
   ScanSlicing OutputSlicing(size_t i) const { return i < outputs.size() ? outputs[i] : ScanSlicing(); }
 };
-// Error: kInvalidInput where num_scan_inputs is missing, below 1 or beyond the node's inputs.
+// Error: kInvalidInput where num_scan_inputs is missing, below 1 or beyond the node's inputs, and where a list of axes
+// or directions has another length than there are tensors to slice, or a direction is neither 0 nor 1.
 Result<ScanNode> ReadScan(const Node& node);
 
 }  // namespace pt
