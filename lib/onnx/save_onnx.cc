@@ -109,8 +109,11 @@ Result<std::string> LocationOf(const std::string& path) {
   return clean;
 }
 
+// The two files get their names one after the other. An earlier model with weights of the same name goes first: for as
+// long as it takes there is none, not one that reads what belongs to the other.
 Status Commit(OutputFile& model, std::optional<WeightsFile>& weights) {
   if (!weights) return model.Commit();
+  if (weights->file().replaces()) PT_CHECK_OK(model.RemoveReplaced());
   PT_CHECK_OK(weights->file().Commit());
   Status status = model.Commit();
   // Weights without a model are of no use to anybody, unless they have taken the place of others already.

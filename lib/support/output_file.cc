@@ -88,4 +88,11 @@ Status OutputFile::Commit() {
   return {};
 }
 
+Status OutputFile::RemoveReplaced() {
+  if (!replaces_) return {};
+  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) return WriteError(path_, "cannot remove the old file", errno);
+  SyncFolderOf(path_);
+  return {};
+}
+
 }  // namespace pt

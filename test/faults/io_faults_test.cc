@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "partitiontuner/cost/profile.h"
+#include "partitiontuner/onnx/load_onnx.h"
 #include "partitiontuner/support/result.h"
 #include "test/testing/command.h"
 
@@ -106,6 +107,48 @@ TEST_CASE("Files, AreOldOrNewWhateverCallFails", "[faults]") {
       return true;
     });
     CHECK(calls >= 4);  // made, written, synced, renamed
+  }
+}
+
+// The value of all weights of the model, or why there is none.
+Result<float> WeightsOf(const std::string& path) {
+  PT_ASSIGN(const Graph graph, LoadOnnx(path, {}));
+  for (const Value& value : graph.values()) {
+    if (!value.is_constant()) continue;
+    const std::span<const float> numbers = value.constant->values<float>();
+    if (std::ranges::any_of(numbers, [&](float number) { return number != numbers[0]; })) break;
+    return numbers[0];
+  }
+  return MakeError(ErrorCode::kInternal, "test.mixed", "weights of two models, or none");
+}
+
+// A model and its weights are two files: those of two models never come together.
+TEST_CASE("SavedModels, AreOldOrNewOrGoneWhateverCallFails", "[faults]") {
+  constexpr Fault kNone = {"", false};
+  for (const Fault& fault : kFaults) {
+    CAPTURE(fault.how);
+    const int calls = ForEachCall([&](int nth) {
+      CAPTURE(nth);
+      const Trial trial;
+      const std::string path = trial.folder() / "model.onnx";
+      REQUIRE(trial.Write({"model", path, "1"}, kNone, kMostCalls * 100).exit_code == 0);
+      REQUIRE(WeightsOf(path).value() == 1);
+      const CommandResult result = trial.Write({"model", path, "2"}, fault, nth);
+      if (!trial.reached()) return false;
+      CAPTURE(result.exit_code, result.err);
+      CHECK(EndsWell(result, fault));
+      const Result<float> weights = WeightsOf(path);
+      INFO((weights.ok() ? "" : ToString(weights.error())));
+      if (weights.ok()) {
+        CHECK((*weights == 1 || *weights == 2));
+      } else {
+        CHECK(weights.error().id == "file.open");
+        CHECK_FALSE(fs::exists(path));
+      }
+      if (result.exit_code == 0) CHECK((weights.ok() && *weights == 2));
+      return true;
+    });
+    CHECK(calls >= 8);  // two files made, written, synced and renamed
   }
 }
 

@@ -1,5 +1,6 @@
 // What io_faults_test.cc runs while system calls fail:
 //   file PATH BYTES         a file of that many 'n', replaced as a whole
+//   model PATH VALUE        a model whose weights, in a file of their own, all have that value
 //   database PATH FIRST N   measurements of these numbers, one after another
 // Says "done" or "done NUMBER" after each that is said to be stored, and on standard error why one is not; then it ends
 // with the code of the error.
@@ -8,6 +9,8 @@
 #include <string>
 
 #include "partitiontuner/cost/profile.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/save_onnx.h"
 #include "partitiontuner/support/file.h"
 
 namespace {
@@ -39,6 +42,18 @@ int main(int argc, char** argv) {
   const int first = std::atoi(argv[3]);
   if (what == "file") {
     const pt::Status status = pt::WriteFileAtomically(path, std::string(static_cast<size_t>(first), 'n'));
+    if (!status.ok()) return Fail(status.error());
+    Say("done");
+    return 0;
+  }
+  if (what == "model") {
+    const std::string text = "input x float32[500]\nconst w float32[500] value " + std::string(argv[3]) +
+                             "\ny = Add(x, w) : float32[500]\noutput y\n";
+    const pt::Result<pt::Graph> graph = pt::ParseGraph(text);
+    if (!graph.ok()) return Fail(graph.error());
+    pt::SaveOptions options;
+    options.external_from = 1;
+    const pt::Status status = pt::SaveOnnx(*graph, path, options);
     if (!status.ok()) return Fail(status.error());
     Say("done");
     return 0;

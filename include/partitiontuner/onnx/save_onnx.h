@@ -27,6 +27,8 @@ struct SaveOptions {
 
 // Writes a model that passes ONNX's checker, in the oldest format that has the graph's opset. Each file is written
 // beside its place and renamed when all are whole; one of an earlier model that this one does not need is left alone.
+// Where both the model and its weights replace others, the earlier model is removed first: a process that ends in
+// between leaves the old model, the new one or none, never one that reads the other's weights.
 // Thread-safe. Errors, which name node, value or file:
 //  - kUnsupported: an operator that ONNX does not have at the graph's opset ("onnx.no_form"); an input or output whose
 //    type is not known or that no file of ONNX can declare, such as a map ("onnx.no_type"); 2^31 bytes or more that

@@ -26,6 +26,8 @@ class OutputFile {
   // nothing left to fail at but the renaming.
   Status Finish();
   Status Commit();  // finishes when that was not done
+  // The file that this one replaces, if there is one, is gone from now on, on disk too.
+  Status RemoveReplaced();
 
   const std::string& path() const { return path_; }
   bool replaces() const { return replaces_; }  // there was a file of that name when this one was made
