@@ -1,7 +1,9 @@
 // Slice and Pad. Their parameters are often inputs, so both are worked out from plain integers, before the run or in
 // it.
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
@@ -171,6 +173,9 @@ int64_t PaddedFrom(PadMode mode, int64_t i, int64_t pad_begin, int64_t dim) {
   return phase < dim ? phase : period - phase;
 }
 
+// Indices that are moved by it stay within 64 bits.
+bool IsPad(int64_t pad) { return pad >= -(int64_t{1} << 62) && pad <= int64_t{1} << 62; }
+
 struct PadPlan {
   PadMode mode = PadMode::kConstant;
   std::vector<int64_t> in, out, strides;
@@ -179,6 +184,7 @@ struct PadPlan {
   bool fits(std::span<const int64_t> pad_begin, std::span<const int64_t> pad_end) const {
     for (size_t d = 0; d < in.size(); ++d) {
       int64_t sum = 0;
+      if (!IsPad(pad_begin[d]) || !IsPad(pad_end[d])) return false;
       if (__builtin_add_overflow(pad_begin[d], pad_end[d], &sum) || __builtin_add_overflow(sum, in[d], &sum) ||
           sum != out[d])
         return false;
@@ -203,36 +209,51 @@ bool SpreadPads(const PadPlan& plan, const Indices& pads, const Indices& axes, s
   return true;
 }
 
+// A row of the last dim: `from` is where the input's row begins, null for a row of constants.
 template <typename T>
-void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, const TensorCall& run, int64_t* table) {
-  // table: for each dim its output indices' input offsets, -1 for the constant.
-  const size_t rank = plan.in.size();
-  std::array<const int64_t*, kMaxRank> tables{};
-  for (size_t d = 0; d < rank; ++d) {
-    tables[d] = table;
-    for (int64_t i = 0; i < plan.out[d]; ++i) {
-      const int64_t from = PaddedFrom(plan.mode, i, pad_begin[d], plan.in[d]);
-      *table++ = from < 0 ? -1 : from * plan.strides[d];
-    }
+void PadRow(PadMode mode, int64_t pad_begin, int64_t dim, std::span<T> to, T fill, const T* from) {
+  const auto size = static_cast<int64_t>(to.size());
+  if (from == nullptr || size == 0) {
+    std::ranges::fill(to, fill);
+    return;
   }
-  const int64_t inner = rank == 0 ? 1 : plan.out[rank - 1];
+  // What lies inside is copied: from the pad on, or from the row's beginning where the pad cuts that off.
+  const int64_t begin = std::clamp<int64_t>(pad_begin, 0, size);
+  const int64_t end = std::clamp<int64_t>(pad_begin + dim, begin, size);
+  const auto pad = [&](int64_t i, int64_t until) {
+    for (; i < until; ++i) {
+      const int64_t at = PaddedFrom(mode, i, pad_begin, dim);
+      to[static_cast<size_t>(i)] = at < 0 ? fill : from[at];
+    }
+  };
+  pad(0, begin);
+  if (begin < end) std::copy_n(from + (begin - pad_begin), end - begin, to.begin() + begin);
+  pad(end, size);
+}
+
+template <typename T>
+void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, const TensorCall& run) {
+  const size_t rank = plan.in.size();
+  if (rank == 0) {
+    *run.out<T>() = *run.in<T>(0);
+    return;
+  }
+  const size_t last = rank - 1;
+  const int64_t inner = plan.out[last];
   int64_t rows = 1;
-  for (size_t d = 0; d + 1 < rank; ++d) rows *= plan.out[d];
-  static constexpr int64_t kScalar = 0;
-  const int64_t* last = rank == 0 ? &kScalar : tables[rank - 1];
+  for (size_t d = 0; d < last; ++d) rows *= plan.out[d];
   ParallelRanges(run.team, inner == 0 ? 0 : rows, static_cast<double>(inner) + 5, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t rest = row, offset = 0;
       bool outside = false;
-      for (size_t d = rank < 2 ? 0 : rank - 1; d-- > 0;) {
-        const int64_t from = tables[d][rest % plan.out[d]];
+      for (size_t d = last; d-- > 0;) {
+        const int64_t from = PaddedFrom(plan.mode, rest % plan.out[d], pad_begin[d], plan.in[d]);
         rest /= plan.out[d];
         outside = outside || from < 0;
-        offset += from;
+        offset += from * plan.strides[d];
       }
-      const T* from = run.in<T>(0) + (outside ? 0 : offset);
-      T* to = run.out<T>() + row * inner;
-      for (int64_t i = 0; i < inner; ++i) to[i] = outside || last[i] < 0 ? fill : from[last[i]];
+      PadRow<T>(plan.mode, pad_begin[last], plan.in[last], {run.out<T>() + row * inner, static_cast<size_t>(inner)},
+                fill, outside ? nullptr : run.in<T>(0) + offset);
     }
   });
 }
@@ -268,7 +289,7 @@ Status SettlePadded(ReferenceSite& site, PadPlan& plan, const Indices* pads) {
   SpreadPads(plan, *pads, {}, pad_begin, pad_end);
   plan.out = plan.in;
   for (size_t d = 0; d < plan.in.size(); ++d) {
-    if (__builtin_add_overflow(plan.out[d], pad_begin[d], &plan.out[d]) ||
+    if (!IsPad(pad_begin[d]) || !IsPad(pad_end[d]) || __builtin_add_overflow(plan.out[d], pad_begin[d], &plan.out[d]) ||
         __builtin_add_overflow(plan.out[d], pad_end[d], &plan.out[d]) || plan.out[d] < 0) {
       return site.Invalid("the pads make a dim negative or too large");
     }
@@ -292,8 +313,6 @@ Result<ReferenceRoutine> Pad(ReferenceSite& site) {
   if (!by_attribute && site.is_constant(1)) known = {site.in[1].constant->bytes().data(), wide};
   PT_CHECK_OK(SettlePadded(site, plan, (known.data != nullptr || count == 0) && !plan.axes_in_run ? &known : nullptr));
   const bool wide_axes = site.has(3) && site.in[3].type == DataType::kInt64;
-  int64_t table = 0;
-  for (int64_t dim : plan.out) table += dim;
   const float value = ReadPadValue(site.node);
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<ReferenceRoutine> {
     T attribute_fill{};
@@ -303,7 +322,6 @@ Result<ReferenceRoutine> Pad(ReferenceSite& site) {
       return site.Unsupported("with a value is supported for float32 only in old opsets");
     }
     ReferenceRoutine routine;
-    routine.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
     routine.run = [=](const TensorCall& run) -> Status {
       std::array<int64_t, kMaxRank> pad_begin{}, pad_end{};
       const Indices pads = by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide};
@@ -311,7 +329,7 @@ Result<ReferenceRoutine> Pad(ReferenceSite& site) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Pad: the pads are not the ones planned for");
       }
       const T fill = run.in<T>(2) != nullptr ? *run.in<T>(2) : attribute_fill;
-      RunPad<T>(plan, pad_begin, fill, run, reinterpret_cast<int64_t*>(run.scratch));
+      RunPad<T>(plan, pad_begin, fill, run);
       return {};
     };
     return routine;
