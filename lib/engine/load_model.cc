@@ -143,22 +143,31 @@ Status CheckRanks(const Graph& graph, const Limits& limits) {
   return {};
 }
 
-// Operations and bytes, all together, of what is computed while a model is loaded: some seconds of the slowest library,
-// and a few hundred a byte of the model's own constants, each of which may be cast, scaled and turned around. Nodes
-// beyond it stay, and are computed in every run, which has a deadline.
-double MostFoldedWork(const Graph& graph) {
-  constexpr double kOfAnyModel = 1e10, kOfAByte = 256;
-  double bytes = 0;
+// What is computed while a model is loaded: of any model, and for each byte of the constants that its file has, each of
+// which may be cast, scaled and turned around. Nodes beyond it stay, and are computed in every run, which has a
+// deadline and a limit of memory.
+struct FoldingBudget {
+  double work;     // operations and bytes, all together
+  uint64_t bytes;  // that constants may grow by
+};
+
+FoldingBudget BudgetFor(const Graph& graph, const Limits& limits) {
+  constexpr double kWork = 2e9, kWorkOfAByte = 256;
+  constexpr uint64_t kBytes = 256 << 20, kBytesOfAByte = 8;
+  uint64_t given = 0;
   for (const Value& value : graph.values()) {
-    if (value.is_constant()) bytes += static_cast<double>(value.constant->bytes().size());
+    if (value.is_constant()) given += value.constant->bytes().size();
   }
-  return kOfAnyModel + kOfAByte * bytes;
+  const uint64_t bytes = kBytes + kBytesOfAByte * given;
+  return {kWork + kWorkOfAByte * static_cast<double>(given),
+          limits.folded_bytes == 0 ? 0 : std::min(bytes, limits.folded_bytes)};
 }
 
 Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
   PT_CHECK_OK(CheckRanks(graph, options.load.limits));
   PassContext context;
-  double left = MostFoldedWork(graph);
+  const FoldingBudget budget = BudgetFor(graph, options.load.limits);
+  double left = budget.work;
   context.evaluate = [&options, &left](const Graph& g, NodeId id,
                                        std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
     if (options.cancel != nullptr && options.cancel->cancelled()) {
@@ -175,6 +184,7 @@ Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
   };
   context.infer_types = [](const Graph& g) { return InferShapes(g); };
   context.limits = options.load.limits;
+  context.limits.folded_bytes = budget.bytes;
   PT_ASSIGN(Graph simplified, Simplify(std::move(graph), context));
   PT_CHECK_OK(CheckRanks(simplified, options.load.limits));
   return simplified;

@@ -3,6 +3,7 @@
 // weights of quantised products and of packed ones stay.
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
@@ -64,7 +65,13 @@ std::optional<Tensor> DimsAnswer(const Graph& graph, const Node& node) {
 
 class Folder {
  public:
-  Folder(const Graph& graph, const PassContext& context) : context_(context), builder_(graph) {}
+  Folder(const Graph& graph, const PassContext& context)
+      : context_(context),
+        builder_(graph),
+        added_(context.folded_bytes != nullptr ? context.folded_bytes : std::make_shared<int64_t>(0)),
+        made_here_(graph.values().size(), false) {
+    for (const Value& value : graph.values()) uses_left_.push_back(value.uses.size() + (value.is_graph_output ? 1 : 0));
+  }
 
   Result<std::optional<Graph>> Run() {
     for (size_t i = 0; i < builder_.graph().nodes().size(); ++i) PT_CHECK_OK(Visit(NodeId(i)));
@@ -81,7 +88,6 @@ class Folder {
     }
     if (!IsFoldable(graph, node)) return {};
     std::vector<Tensor> inputs;
-    uint64_t input_bytes = 0;
     for (ValueId input : node.inputs) {
       if (!input.valid()) {
         inputs.emplace_back();
@@ -89,42 +95,71 @@ class Folder {
       }
       if (!graph.value(input).is_constant()) return {};
       inputs.push_back(*graph.value(input).constant);
-      input_bytes += inputs.back().bytes().size();
     }
     if (FeedsIntegerProducts(graph, node)) return {};
     if (FeedsPackedProducts(graph, id) && !(context_.settled && FeedsUnsizedProducts(graph, id))) return {};
     auto bytes = ResultBytes(graph, node);
     if (!bytes) bytes = MostSelectedBytes(node, inputs);
-    if (!bytes || *bytes > context_.limits.tensor_bytes) return {};
-    const uint64_t growth = *bytes > input_bytes ? *bytes - input_bytes : 0;
-    if (growth > context_.limits.folded_bytes - grown_) return {};
+    const uint64_t most_bytes = context_.limits.tensor_bytes;
+    if (!bytes || (most_bytes != 0 && *bytes > most_bytes)) return {};
+    if (!MayAdd(AddedBy(node, *bytes))) return {};
     auto results = context_.evaluate(graph, id, inputs);
     if (!results.ok()) {
       // What the evaluator does not know stays a node; what is wrong with the data is the user's to hear.
       if (results.error().code == ErrorCode::kUnsupported) return {};
       return std::move(results).error();
     }
-    grown_ += growth;
+    uint64_t made_bytes = 0;
+    for (const Tensor& result : *results) made_bytes += result.bytes().size();
+    *added_ += AddedBy(node, made_bytes);
     Replace(id, *std::move(results));
     return {};
   }
 
+  bool MayAdd(int64_t bytes) const {
+    const uint64_t limit = context_.limits.folded_bytes;
+    return limit == 0 || *added_ + bytes <= static_cast<int64_t>(std::min<uint64_t>(limit, INT64_MAX));
+  }
+
+  // What results of that many bytes add in the place of the node, whose inputs go where nothing else reads them.
+  int64_t AddedBy(const Node& node, uint64_t result_bytes) const {
+    const Graph& graph = builder_.graph();
+    int64_t given = 0, made = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (!input.valid() || std::ranges::find(node.inputs, input) != node.inputs.begin() + static_cast<ptrdiff_t>(i))
+        continue;
+      if (static_cast<size_t>(std::ranges::count(node.inputs, input)) < uses_left_[input.index()]) continue;
+      (made_here_[input.index()] ? made : given) += static_cast<int64_t>(graph.value(input).constant->bytes().size());
+    }
+    return std::max<int64_t>(0, static_cast<int64_t>(std::min<uint64_t>(result_bytes, INT64_MAX / 4)) - given) - made;
+  }
+
   void Replace(NodeId id, std::vector<Tensor> results) {
-    const std::vector<ValueId> outputs = builder_.graph().node(id).outputs;
+    const std::vector<ValueId> inputs = builder_.graph().node(id).inputs, outputs = builder_.graph().node(id).outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].valid()) continue;
       Value& value = builder_.value(outputs[i]);
       value.type = StaticType(results[i].type(), results[i].dims());
       value.constant = std::move(results[i]);
       value.producer = NodeId();
+      made_here_[outputs[i].index()] = true;
     }
     builder_.RemoveNode(id);
     changed_ = true;
+    for (const ValueId input : inputs) {
+      // In a chain of a thousand nodes only the last result is kept.
+      if (input.valid() && --uses_left_[input.index()] == 0 && made_here_[input.index()]) {
+        builder_.value(input).constant.reset();
+      }
+    }
   }
 
   const PassContext& context_;
   GraphBuilder builder_;
-  uint64_t grown_ = 0;
+  const std::shared_ptr<int64_t> added_;
+  std::vector<size_t> uses_left_;  // by value: uses by nodes that are still there, and by the graph's outputs
+  std::vector<bool> made_here_;    // by value
   bool changed_ = false;
 };
 

@@ -83,6 +83,7 @@ std::span<const Pass> Passes() { return kPasses; }
 Status SimplifyInPlace(Graph& graph, const PassContext& context, bool& changed) {
   PassContext now = context;
   now.settled = false;
+  if (now.folded_bytes == nullptr) now.folded_bytes = std::make_shared<int64_t>(0);
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed_now = false;
     for (const Pass& pass : Passes()) {

@@ -10,6 +10,17 @@ namespace pt::testing {
 int64_t AllocationsMade();
 int64_t AllocationsAlive();
 
+// What all threads allocate from when this is made, in bytes as the allocator rounds them. One at a time.
+class AllocatedBytes {
+ public:
+  AllocatedBytes();
+  int64_t all() const;           // given back or not
+  int64_t most_at_once() const;  // beside what there was
+
+ private:
+  const int64_t made_, alive_;
+};
+
 // While this lives, the n-th allocation of the process from now on throws std::bad_alloc (n = 1: the next one), once.
 // One at a time.
 class RefusedAllocation {

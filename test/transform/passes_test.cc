@@ -1,6 +1,7 @@
 // What every network goes through: constants folded, no-ops, views, batch normalisation, common and dead code.
 #include <bit>
 #include <functional>
+#include <memory>
 
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/graph_builder.h"
@@ -72,6 +73,66 @@ TEST_CASE("FoldConstants, LeavesResultsOverTheLimit", "[transform]") {
   auto large = Simplify(graph, Context());
   REQUIRE(large.ok());
   CHECK(Operators(*large) == Ops{"Add"});
+}
+
+TEST_CASE("FoldConstants, CountsWhatAllItsRoundsAdd", "[transform]") {
+  // The size of what NonZero finds is known from the second round on: its Tile adds 1520 bytes then, what comes before
+  // it 1272.
+  const Graph graph = Parsed(R"(
+input x float32[256]
+input i int64[1]
+const a float32[64] value 1
+const four int64[1] ints 4
+const times int64[2] ints 1 4
+b = Tile(a, four)
+y = Add(x, b)
+n = NonZero(a)
+t = Tile(n, times)
+m = ReduceMax(t) keepdims=0
+j = Add(i, m)
+output y
+output j
+)");
+  const auto operators_within = [&](uint64_t bytes, int64_t used) {
+    PassContext context = Context();
+    context.limits.folded_bytes = bytes;
+    if (used > 0) context.folded_bytes = std::make_shared<int64_t>(used);
+    auto simple = Simplify(graph, context);
+    REQUIRE(simple.ok());
+    return Operators(*simple);
+  };
+  CHECK(operators_within(4096, 0) == Ops{"Add", "Add"});
+  CHECK(operators_within(2048, 0) == Ops{"Add", "Tile", "ReduceMax", "Add"});
+  // What a graph around this one has added counts as well.
+  CHECK(operators_within(4096, 2048) == Ops{"Add", "Tile", "ReduceMax", "Add"});
+}
+
+TEST_CASE("FoldConstants, OfAChainOnlyTheLastResultCounts", "[transform]") {
+  std::string text =
+      "input x float32[256]\nconst n int64[1] ints 256\nconst one float32[1] value 1\nv0 = ConstantOfShape(n)\n";
+  for (int i = 0; i < 20; ++i) text += "v" + std::to_string(i + 1) + " = Add(v" + std::to_string(i) + ", one)\n";
+  PassContext context = Context();
+  context.limits.folded_bytes = 2500;
+  auto chain = Simplify(Parsed(text + "y = Add(x, v20)\noutput y\n"), context);
+  REQUIRE(chain.ok());
+  CHECK(Operators(*chain) == Ops{"Add"});
+  // All are read at the end: two of them fit.
+  std::string all = "y = Sum(x";
+  for (int i = 0; i < 20; ++i) all += ", v" + std::to_string(i + 1);
+  auto wide = Simplify(Parsed(text + all + ")\noutput y\n"), context);
+  REQUIRE(wide.ok());
+  const Ops left = Operators(*wide);
+  CHECK(std::count(left.begin(), left.end(), "Add") == 18);
+}
+
+TEST_CASE("FoldConstants, ALimitOfZeroIsNone", "[transform]") {
+  PassContext context = Context();
+  context.limits.folded_bytes = context.limits.tensor_bytes = 0;
+  const Graph graph =
+      Parsed("const d int64[2] ints 64 64\nw = ConstantOfShape(d)\ninput x float32[64,64]\ny = Add(x, w)\noutput y\n");
+  auto simple = Simplify(graph, context);
+  REQUIRE(simple.ok());
+  CHECK(Operators(*simple) == Ops{"Add"});
 }
 
 TEST_CASE("RemoveNoOps, ChainOfIdentitiesVanishes", "[transform]") {

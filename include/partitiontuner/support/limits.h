@@ -15,7 +15,7 @@ struct Limits {
   uint64_t name_bytes = 64 << 10;
   uint64_t densified_bytes = 256 << 20;        // of all sparse tensors of a model once dense
   uint64_t tensor_bytes = uint64_t{16} << 30;  // of one intermediate or folded constant
-  uint64_t folded_bytes = uint64_t{2} << 30;   // all constants that folding makes of smaller ones
+  uint64_t folded_bytes = uint64_t{2} << 30;   // what folding adds to constants; less is enough for small models
   uint64_t run_bytes = uint64_t{16} << 30;     // memory of one run state
   uint64_t plan_bytes = 64 << 20;
   uint64_t profile_bytes = 256 << 20;

@@ -2,7 +2,9 @@
 // keeps what the graph computes. Fusion is not here: groups are candidates the search chooses among.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +25,9 @@ struct PassContext {
   NodeEvaluator evaluate;
   TypeInference infer_types;
   Limits limits;
+  // Bytes that folding has added to constants so far, in the graph and in those nested in it, by all passes together:
+  // what limits.folded_bytes is for. Null: none yet; who runs several passes sets it.
+  std::shared_ptr<int64_t> folded_bytes = {};
   bool settled = false;  // no pass finds anything more, sizes that will be known are: set by who runs the passes
 };
 
