@@ -15,17 +15,19 @@ CoreWait::~CoreWait() {
 
 void CoreWait::OpenForThisThread() { file_.store(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)); }
 
-// "time on cores, time waited for one, turns", the times in nanoseconds.
+int64_t WaitedNsOf(std::string_view account) {
+  const char* const end = account.data() + account.size();
+  int64_t on_core_ns = 0, waited_ns = 0;
+  const auto first = std::from_chars(account.data(), end, on_core_ns);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return 0;
+  return std::from_chars(first.ptr + 1, end, waited_ns).ec == std::errc() ? waited_ns : 0;
+}
+
 int64_t CoreWait::TotalNs() const {
   const int file = file_.load();
   char text[64];
   const ssize_t size = file < 0 ? 0 : pread(file, text, sizeof(text), 0);
-  if (size <= 0) return 0;
-  const char* const end = text + size;
-  int64_t on_core_ns = 0, waited_ns = 0;
-  const auto first = std::from_chars(text, end, on_core_ns);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return 0;
-  return std::from_chars(first.ptr + 1, end, waited_ns).ec == std::errc() ? waited_ns : 0;
+  return size <= 0 ? 0 : WaitedNsOf({text, static_cast<size_t>(size)});
 }
 
 int64_t CoreWaits::TotalNs() {

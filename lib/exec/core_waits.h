@@ -5,11 +5,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace pt {
 
 class Workers;
+
+// What a thread's account says that it waited, of "time on cores, time waited for one, turns" with blanks between, the
+// times in nanoseconds. 0 where that is not what it says.
+int64_t WaitedNsOf(std::string_view account);
 
 // The account of one thread.
 class CoreWait {

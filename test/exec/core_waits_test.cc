@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,22 @@ bool SpinUntilWaited(const CoreWait& account, int64_t ns) {
 }  // namespace
 
 TEST_CASE("CoreWait, BeforeItIsOpenNothingWasWaited", "[exec]") { CHECK(CoreWait().TotalNs() == 0); }
+
+TEST_CASE("CoreWait, AnAccountIsReadToItsEndAndNoFurther", "[exec]") {
+  const std::string_view account = "1200 345 67\n";
+  CHECK(WaitedNsOf(account) == 345);
+  CHECK(WaitedNsOf(account.substr(0, 8)) == 345);
+  // What ends after the first time says nothing of the second, whatever stands behind it in memory.
+  for (size_t size = 0; size <= 5; ++size) {
+    CAPTURE(size);
+    CHECK(WaitedNsOf(account.substr(0, size)) == 0);
+  }
+  for (const char* other :
+       {"x 345 67", "1200,345,67", "1200 x 67", "99999999999999999999 345 67", "1200 99999999999999999999"}) {
+    CAPTURE(other);
+    CHECK(WaitedNsOf(other) == 0);
+  }
+}
 
 TEST_CASE("CoreWait, TwoBusyThreadsOnOneCoreWaitForEachOther", "[exec]") {
   CoreWait first, second;
