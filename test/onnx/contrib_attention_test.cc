@@ -225,6 +225,14 @@ TEST_CASE("Contrib, WhatIsNotSupportedOfAttentionIsRefusedByName", "[onnx]") {
                  "past_key and past_value come together"));
   CHECK(Mentions(FaultOf(Heads({kX, kKey, kValue, {}, {}, {}, {}, {}, Int32({}, {1})})),
                  "past_sequence_length is not supported"));
+  const int64_t rows = kX.dims()[2] + kKey.dims()[2] + kValue.dims()[2];
+  for (const int64_t more : {-1, 1}) {
+    CHECK(Mentions(FaultOf(Heads({kX, kKey, kValue, Cycle({rows + more}, 0, 1, 1, 5)})),
+                   "the bias has " + std::to_string(rows + more) + " elements"));
+  }
+  CHECK(FaultOf(Heads({kX, kKey, kValue, Cycle({rows}, 0, 1, 1, 5)})) == "");
+  CHECK(Mentions(FaultOf(Heads({kX, kKey, kValue, {}, Int32({9, 1}, std::vector<int32_t>(9, 1))})),
+                 "key_padding_mask has 9 rows for 2 entries"));
   Single qk = Heads({kX, kKey, kValue});
   qk.outputs = {"y", "", "", "qk"};
   CHECK(Mentions(FaultOf(qk), "its output qk is not supported"));

@@ -2,9 +2,11 @@
 // numbers that are added to the scores, since one that hides all keys of a row leaves their scores as they are here,
 // and nothing to ONNX.
 #include <limits>
+#include <optional>
 
 #include "lib/onnx/contrib/inference.h"
 #include "lib/onnx/contrib/quantized_parts.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt::contrib {
 namespace {
@@ -250,6 +252,20 @@ std::string SplitHeads(Rewrite& r, const std::string& x) {
   return r.Add("Transpose", {split}, {IntsAttribute("perm", {0, 2, 1, 3})});
 }
 
+Status CheckHeadsBias(const Rewrite& r) {
+  const auto length = r.dim(r.in(kHeadsBias), 0);
+  std::optional<int64_t> rows = 0;
+  for (const int input : {kQuery, kKey, kValue}) {
+    const auto row = r.dim(r.in(input), 2);
+    if (!row || !length) return {};
+    if (rows) rows = CheckedAdd(*rows, *row);
+  }
+  if (rows == length) return {};
+  return Rewrite::Invalid("the bias has " + std::to_string(*length) +
+                          " elements; rows of query, key and value together have " +
+                          (rows ? std::to_string(*rows) : "more"));
+}
+
 Status CheckHeadsInputs(const Rewrite& r, int64_t query, int64_t key, int64_t value) {
   if (query != 3 || key == 5) return Rewrite::Unsupported("packed queries, keys and values are not supported");
   if ((key != 3 && key != 4) || key != value) return Rewrite::Invalid("key and value need three dims both, or four");
@@ -261,7 +277,11 @@ Status CheckHeadsInputs(const Rewrite& r, int64_t query, int64_t key, int64_t va
     return Rewrite::Unsupported("key_padding_mask has " + std::to_string(*lengths) + " elements for " +
                                 std::to_string(*entries) + " entries: one for each is supported");
   }
-  return {};
+  if (r.rank(r.in(kKeyMask)) > 1 && entries && lengths && *entries != *lengths) {
+    return Rewrite::Invalid("key_padding_mask has " + std::to_string(*lengths) + " rows for " +
+                            std::to_string(*entries) + " entries");
+  }
+  return CheckHeadsBias(r);
 }
 
 // Of dims that are known, or equal by name.
