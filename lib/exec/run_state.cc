@@ -42,9 +42,23 @@ Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
 }
 
 bool RunState::CanRunAlone(const CompiledPlan& plan) {
-  if (!plan.devices.empty() || plan.program.cores.size() < 2 || plan.options.sequential || plan.dispatch) return false;
+  const size_t least = plan.options.alone == AloneRuns::kAnyCore ? 1 : 2;
+  if (!plan.devices.empty() || plan.program.cores.size() < least || plan.options.sequential || plan.dispatch) {
+    return false;
+  }
   return std::ranges::none_of(
       plan.steps, [](const CompiledStep& step) { return step.kernel != nullptr && step.kernel->brings_threads(); });
+}
+
+std::vector<uint32_t> RunState::AloneWorkers(const CompiledPlan& plan) {
+  const Workers& workers = plan.machine.workers();
+  std::vector<uint32_t> alone;
+  if (plan.options.alone == AloneRuns::kAnyCore && CanRunAlone(plan)) {
+    for (uint32_t worker = 0; worker < workers.size(); ++worker) alone.push_back(worker);
+  } else {
+    for (const ResourceId core : plan.program.cores) alone.push_back(workers.worker_of(core));
+  }
+  return alone;
 }
 
 Status RunState::Prepare() {
@@ -141,7 +155,8 @@ Status RunState::Allocate() {
     taken.push_back(worker);
   }
   if (!taken.empty()) Workers::Place(*this, taken);
-  for (const uint32_t& core : taken) Workers::Place(*alone_jobs_.emplace_back(new AloneJob(*this)), {&core, 1});
+  for (const uint32_t& core : AloneWorkers(plan_))
+    Workers::Place(*alone_jobs_.emplace_back(new AloneJob(*this)), {&core, 1});
   PlaceCounters();
   return {};
 }

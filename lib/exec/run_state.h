@@ -33,7 +33,7 @@ class RunState : public CoreJob, protected StopFlag {
   bool IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
 
   // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null. `alone_on`: the
-  // calling thread does every step, in the plan's order, and holds that core of the program and no other; only where
+  // calling thread does every step, in the plan's order, and holds that one of AloneWorkers and no other; only where
   // CanRunAlone, and without a trace.
   virtual Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
                                 const RunLimits& limits, int64_t start_ns, std::optional<size_t> alone_on);
@@ -53,8 +53,11 @@ class RunState : public CoreJob, protected StopFlag {
   bool IsIdle();
 
   // Plans with other steps than the host's have more than their caller could do, and those for one core are done by it
-  // anyhow. Kernels that bring threads use them whoever calls. A sequential twin is there to be compared with.
+  // anyhow, unless any core of the machine will do. Kernels that bring threads use them whoever calls. A sequential
+  // twin is there to be compared with.
   static bool CanRunAlone(const CompiledPlan& plan);
+  // The workers of which a run that goes alone holds one; of all runs where CanRunAlone does not hold.
+  static std::vector<uint32_t> AloneWorkers(const CompiledPlan& plan);
 
  protected:  // for DispatchState, which works off the same steps in an order of its own
   struct alignas(64) StepFlag : Flag {};
@@ -176,7 +179,7 @@ class RunState : public CoreJob, protected StopFlag {
 
   const CompiledPlan& plan_;
   Workers& workers_;
-  std::vector<std::unique_ptr<AloneJob>> alone_jobs_;  // by core of the program, which it holds
+  std::vector<std::unique_ptr<AloneJob>> alone_jobs_;  // by AloneWorkers: the one it holds
   std::vector<size_t> core_index_;                     // by worker: its place in the program
 
   // Memory and kernels.

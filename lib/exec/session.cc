@@ -175,7 +175,7 @@ struct Session::Deck {
   bool one_core_paid = false;  // by the quota: threads that wait for each other would have all of them stopped
   OverlapShare overlap_share;  // guarded likewise
   std::optional<AloneChoice> single, overlapping;  // for runs by themselves, and beside others; guarded likewise
-  std::vector<uint32_t> alone_on;                  // by core of the program: runs that go alone there; guarded likewise
+  std::vector<uint32_t> alone_on;  // by RunState::AloneWorkers: runs that go alone there; guarded likewise
 
   AloneChoice& ChoiceOf(bool overlaps) { return overlaps ? *overlapping : *single; }
   // For a run that goes alone: the core with the fewest of those; the first where more than one would not be paid.
@@ -419,7 +419,7 @@ Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const
   Workers& workers = deck->compiled->machine.workers();
   deck->single.emplace(AccountOfWaits(*deck->compiled, workers));
   deck->overlapping.emplace(WaitsAlways(), AloneChoice::kOverlapping);
-  deck->alone_on.assign(std::max<size_t>(deck->compiled->program.cores.size(), 1), 0);
+  deck->alone_on.assign(std::max<size_t>(RunState::AloneWorkers(*deck->compiled).size(), 1), 0);
   workers.ReadQuota();
   deck->one_core_paid = workers.paid_cores() == 1;
   const size_t most = MostRunStates(deck->compiled->options);
@@ -529,7 +529,7 @@ const Graph& Session::graph() const { return *state_->graph; }
 Machine& Session::machine() const { return state_->machine; }
 
 uint32_t Session::parallel_runs() const {
-  const auto cores = static_cast<uint32_t>(state_->compiled()->program.cores.size());
+  const auto cores = static_cast<uint32_t>(RunState::AloneWorkers(*state_->compiled()).size());
   return std::min(max_run_states(), std::max(cores, 2u));
 }
 

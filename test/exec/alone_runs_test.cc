@@ -92,6 +92,52 @@ TEST_CASE("AloneRuns, SeveralAtOnceHaveACoreEach", "[exec]") {
   CHECK(right.load() == 3);
 }
 
+TEST_CASE("AloneRuns, APlanForOneCoreRunsOnAnyCoreOfTheMachine", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond("hold=1");
+  const std::string core = GENERATE("cpu[0]", "cpu[1]");
+  CAPTURE(core);
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere(core));
+  const std::unique_ptr<Session> session = setting.Create(plan, {.alone = AloneRuns::kAnyCore});
+  CHECK(session->parallel_runs() == 2);
+  std::atomic<int> right{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&, i] {
+      const Ran ran = RunOnce(*session, static_cast<float>(i));
+      right += ran.right && ran.report->alone ? 1 : 0;
+    });
+  }
+  // Two at once, though the plan has one core.
+  while (setting.control.holding.load() < 2) std::this_thread::yield();
+  setting.control.release.store(true);
+  for (std::thread& caller : callers) caller.join();
+  CHECK(right.load() == 3);
+  Trace trace;
+  const Ran traced = RunOnce(*session, 9, {.trace = &trace});
+  CHECK(traced.right);
+  CHECK_FALSE(traced.report->alone);
+  const std::unique_ptr<Session> always = setting.Create(plan, kAlone);
+  CHECK_FALSE(RunOnce(*always, 4).report->alone);  // one way only
+}
+
+// As kAlways does, beside a plan for fewer cores than the machine has.
+TEST_CASE("AloneRuns, AnyCoreTakesPlansForSeveralAndReplacesThem", "[exec]") {
+  Setting setting(4, false);
+  setting.graph = Diamond();
+  const Plan pair = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0-1]"));
+  const Plan single = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[2]"));
+  const std::unique_ptr<Session> session = setting.Create(pair, {.alone = AloneRuns::kAnyCore});
+  for (const Plan& plan : {single, pair, single}) {
+    CHECK(RunOnce(*session, 1).right);
+    REQUIRE(session->Replace(plan).ok());
+    const Ran ran = RunOnce(*session, 2);
+    CHECK(ran.right);
+    CHECK(ran.report->alone);
+    CHECK(session->parallel_runs() == 4);
+  }
+}
+
 TEST_CASE("AloneRuns, EndByTheirLimitsAndTheNextOneWorks", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond("hold=1");

@@ -34,6 +34,9 @@ enum class AloneRuns : uint8_t {
             // where runs often overlap
   kNever,   // as planned
   kAlways,  // several at a time have a core each, as far as the plan has them
+  // likewise, and any core of the machine will do, whichever ones the plan has: for plans made for one core, which have
+  // this way as well
+  kAnyCore,
 };
 
 struct SessionOptions {
@@ -153,8 +156,8 @@ class Session {
   const Graph& graph() const;
   Machine& machine() const;
   CaptureReport capture() const;
-  // How many runs at once are worth it: one a core that the plan has on the host, two at least, so that one may begin
-  // while a device ends the other, and no more than options.max_run_states.
+  // How many runs at once are worth it: one a core that the plan has on the host (of the machine, where any will do),
+  // two at least, so that one may begin while a device ends the other, and no more than options.max_run_states.
   uint32_t parallel_runs() const;
   uint32_t max_run_states() const;  // of its options
 
