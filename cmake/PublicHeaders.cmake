@@ -7,9 +7,9 @@ set(pt_application_tier
     backend/backend.h backend/device_state.h backend/devices.h
     candidate/candidate.h candidate/layout.h candidate/precision.h candidate/quantisation.h candidate/signature.h
     cost/cost_model.h cost/estimate.h cost/profile.h
-    engine/carried_runs.h engine/engine.h engine/error_budget.h engine/finalists.h engine/memory_front.h
-    engine/model.h engine/npy.h engine/plan_file.h engine/plan_options.h engine/run_buffers.h engine/shaped_sessions.h
-    engine/submit_tensors.h
+    engine/arrivals.h engine/carried_runs.h engine/engine.h engine/error_budget.h engine/finalists.h engine/memory_front.h
+    engine/model.h engine/npy.h engine/plan_file.h engine/plan_options.h engine/rate_plan.h
+    engine/request_setting.h engine/request_tally.h engine/run_buffers.h engine/shaped_sessions.h engine/submit_tensors.h
     exec/cancel_token.h exec/lent_buffer.h exec/machine.h exec/pins.h exec/request_queue.h exec/session.h exec/trace.h
     graph/data_type.h graph/datum.h graph/graph.h graph/tensor.h
     onnx/load_onnx.h
@@ -17,7 +17,8 @@ set(pt_application_tier
     planner/bounds.h planner/planner.h planner/planning_watch.h
     platform/platform.h
     profiler/measure.h
-    support/hash.h support/json.h support/limits.h support/recently_used.h support/result.h support/strong_id.h
+    support/hash.h support/json.h support/latency_histogram.h support/limits.h support/random.h
+    support/recently_used.h support/result.h support/strong_id.h
     transform/constant_inputs.h transform/rewrites.h)
 
 # Plugins, besides: backend/plugin.h, and what those of this source tree are written with, which an installed package is

@@ -12,6 +12,7 @@
 #include "lib/engine/measured_lowerings.h"
 #include "lib/engine/memory_front.h"
 #include "lib/engine/nested_plans.h"
+#include "lib/engine/rate_plan.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/needed_keys.h"
@@ -332,6 +333,15 @@ Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions&
   return RunFinalists(state_->SceneFor(model, found, options), *found.beside, finalists);
 } catch (...) {
   return Caught("engine", "choose among plans");
+}
+
+Result<RateChoice> Engine::MakePlanForRate(const Model& model, const PlanOptions& options, const RateGoal& goal,
+                                           const RateConfirmation* confirmation) try {
+  PT_CHECK_OK(CheckRateGoal(goal, confirmation));
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return PlanForRate(state_->SceneFor(model, found, options), goal, confirmation);
+} catch (...) {
+  return Caught("engine", "plan for a rate");
 }
 
 Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) try {

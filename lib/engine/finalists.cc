@@ -13,21 +13,10 @@
 #include "lib/engine/predict_plan.h"
 #include "lib/engine/traced_costs.h"
 #include "partitiontuner/exec/host_pace.h"
-#include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/timeline.h"
 
 namespace pt {
 namespace {
-
-// What a plan does, whoever made it.
-std::string WorkOf(const Plan& plan, const Graph& graph) {
-  const Json json = ToJson(plan, graph);
-  std::string text;
-  for (const char* key : {"candidates", "instances", "steps"}) {
-    if (const Json* part = json.find(key)) text += WriteJson(*part);
-  }
-  return text;
-}
 
 // On some device beside the host its groups run in several streams.
 bool UsesSeveralStreams(const Platform& platform, const Plan& plan) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/engine/predict_plan.h"
+#include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/planner/bounds.h"
 
 namespace pt {
@@ -51,6 +52,15 @@ void CompareAnew(const Model& model, const Machine& machine, const CostModel& co
   for (const Plan& single : SingleDevices(problem)) plan.report.baselines_ns[single.planner] = single.makespan.ns;
   Bound bound = BestBound(problem);
   SetBound(std::move(bound), plan);
+}
+
+std::string WorkOf(const Plan& plan, const Graph& graph) {
+  const Json json = ToJson(plan, graph);
+  std::string text;
+  for (const char* key : {"candidates", "instances", "steps"}) {
+    if (const Json* part = json.find(key)) text += WriteJson(*part);
+  }
+  return text;
 }
 
 }  // namespace pt

@@ -1,6 +1,7 @@
-// What a plan is compared with: the plans of single devices and the bound.
+// What a plan is compared with: the plans of single devices, the bound, and other plans.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "partitiontuner/cost/cost_model.h"
@@ -23,5 +24,8 @@ std::vector<Plan> SingleDevices(PlanningProblem problem, const Plan* made = null
 // What the plan is compared with, by these costs, in place of what it has.
 void CompareAnew(const Model& model, const Machine& machine, const CostModel& costs, const PlanOptions& options,
                  Plan& plan);
+
+// What a plan does, whoever made it: the same text for plans that differ in nothing else.
+std::string WorkOf(const Plan& plan, const Graph& graph);
 
 }  // namespace pt

@@ -80,9 +80,12 @@ void Fields(FieldVisitor& v, MadeFor& made_for) {
     v.Field("hash", made_for.profile_hash, "of the measurements");
     v.Field("samples", made_for.profile_samples, "how many measurements");
   });
-  v.Field("settings", made_for.settings,
-          "objective, seed, effort, precision and the like; `nan` is `keep` where only candidates that keep NaN were "
-          "allowed: the checker holds the plan to it (since 1.8)");
+  v.Field(
+      "settings", made_for.settings,
+      "objective, seed, effort, precision and the like; `nan` is `keep` where only candidates that keep NaN were "
+      "allowed: the checker holds the plan to it (since 1.8). Of a plan that was made for a rate of requests "
+      "(objective `rate`): `rate` (a second), `arrivals`, `p99_ns`, and how they run, `alone` (always or never) and "
+      "`in_flight`");
 }
 
 }  // namespace pt

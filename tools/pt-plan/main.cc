@@ -22,7 +22,8 @@ struct Mode {
 constexpr Mode kModes[] = {{"--diff", DiffPlanFiles},       {"--workload", PlanWorkload},
                            {"--export-group", ExportGroup}, {"--export ort-streams", ExportOrtStreams},
                            {"--check", CheckPlanFile},      {"--baselines", CompareBaselines},
-                           {"--pareto", MakeMemoryFront},   {"--explain", ExplainNodes}};
+                           {"--pareto", MakeMemoryFront},   {"--rate", MakeRatePlan},
+                           {"--explain", ExplainNodes}};
 
 int Main(int argc, char** argv) {
   Console console("pt-plan");
@@ -37,7 +38,7 @@ int Main(int argc, char** argv) {
   // What is searched is given as far as it is when a signal comes; all else is simply ended.
   std::optional<InterruptWatch> interrupt;
   const bool searches = mode == std::end(kModes) || mode->run == PlanWorkload || mode->run == CompareBaselines ||
-                        mode->run == MakeMemoryFront || mode->run == ExplainNodes;
+                        mode->run == MakeMemoryFront || mode->run == MakeRatePlan || mode->run == ExplainNodes;
   if (searches) flags.interrupt = &interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());

@@ -60,8 +60,7 @@ Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vect
 
 Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
-  PlanOptions options = setup.options;
-  if (!flags.profile.empty()) options.profile = &setup.profile;
+  PlanOptions options = CostOptions(setup, flags);
   Result<std::vector<Plan>> made = [&] {
     PlanningProgress progress(console, flags.interrupt);
     options.watch = &progress.watch();

@@ -53,6 +53,29 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "try to split operators on the critical path, N of them\n(measures their parts, keeps what gains)")
       ->option_text("N")
       ->group("Plan");
+  app.add_option("--rate", flags.rate,
+                 "plan for that many requests a second: which plan, and how\nits runs share the cores (confirmed by "
+                 "requests that are sent)")
+      ->option_text("R")
+      ->group("Plan");
+  app.add_option(
+         "--p99", flags.p99,
+         "with --rate: the 99th percentile of their latencies must be below\n(exit 10 where it is not, with the "
+         "highest rate that is met)")
+      ->option_text("TIME")
+      ->group("Plan");
+  app.add_flag("--no-confirm", flags.no_confirm, "with --rate: by prediction alone, nothing runs")->group("Plan");
+  app.add_option("--arrivals", flags.arrivals, "with --rate: poisson or fixed gaps between requests (poisson)")
+      ->option_text("poisson|fixed")
+      ->check(OneOf({"poisson", "fixed"}))
+      ->group(kMoreGroup);
+  app.add_option("--queue", flags.queue, "with --rate: requests that may wait; one more is refused (64)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(kMoreGroup);
+  app.add_option("--duration", flags.duration, "with --rate: how long requests are sent to each plan (2s)")
+      ->option_text("TIME")
+      ->group(kMoreGroup);
   list("--place", flags.place, "NODE=WHERE",
        "nodes that must run on a device or unit class\n(by index, or by a glob over names)");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
@@ -145,6 +168,18 @@ std::vector<FlagRule> Rules() {
        .excludes = {"--pareto", "--explain", "--baselines", "--workload", "--diff", "--export-group",
                     "--export ort-streams"},
        .why = "it notes the one plan that this call makes or checks"},
+      {.flag = "--rate",
+       .excludes = {"--precision auto", "--finalists", "--refine", "--split-critical", "--baselines", "--pareto",
+                    "--explain", "--workload", "--diff", "--check", "--export", "--export-group", "--html",
+                    "--annotate"},
+       .why = "it makes and runs plans of its own",
+       .hint = "write its plan with -o, then look at that: --check PLAN"},
+      {.flag = "--p99", .needs = {"--rate"}},
+      {.flag = "--no-confirm", .needs = {"--rate"}},
+      {.flag = "--arrivals", .needs = {"--rate"}},
+      {.flag = "--queue", .needs = {"--rate"}},
+      {.flag = "--duration", .needs = {"--rate"}, .why = "it is how long requests are sent"},
+      {.flag = "--duration", .excludes = {"--no-confirm"}, .why = "nothing is sent without a confirmation"},
       {.flag = "--export", .excludes = {"--pareto", "--explain"}, .why = "it draws the plans that this call makes"},
   };
 }

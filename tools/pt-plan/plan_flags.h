@@ -18,15 +18,16 @@ struct PlanFlags {
   CommonFlags common;
   CrashFlags crash;
   std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to,
-                       export_group, html, annotate;
+                       export_group, html, annotate, rate, p99, duration, arrivals = "poisson";
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
   std::vector<std::string> diff;  // none, or two
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
   uint32_t refine = 0;
   uint32_t split_critical = 0;  // 0: the graph is planned as it is
+  uint32_t queue = 64;          // with --rate: requests that may wait
 
-  bool baselines = false, no_estimates = false, pareto = false;
+  bool baselines = false, no_estimates = false, pareto = false, no_confirm = false;
 
   const InterruptWatch* interrupt = nullptr;  // of what ends early with the best plan so far; outlives every mode
 
@@ -47,6 +48,11 @@ struct PlanningSetup {
   PlanOptions options;
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
+
+// What is planned by: the options, with the profile of --profile where it is given.
+PlanOptions CostOptions(const PlanningSetup& setup, const PlanFlags& flags);
+// The error of planning, with the command that measures the model where that is what it lacks.
+Error WithMeasureHint(Error error, const PlanFlags& flags);
 
 // Adds --place, --forbid, --lend and --memory. Errors: kUsage for names that are unknown.
 Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints);
@@ -80,6 +86,7 @@ inline bool IsInterrupted(const PlanFlags& flags) {
 Result<int> MakeAndReport(const PlanFlags& flags, Console& console);
 Result<int> CompareBaselines(const PlanFlags& flags, Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, Console& console);
+Result<int> MakeRatePlan(const PlanFlags& flags, Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, Console& console);
 // Where planning was interrupted: says that the plan is the best so far, and the exit code is that of the signal; else

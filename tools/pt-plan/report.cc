@@ -17,16 +17,19 @@
 #include "tools/report/table.h"
 
 namespace pt::tools {
-namespace {
-
-// With the profile that costs come from, where it is given.
 PlanOptions CostOptions(const PlanningSetup& setup, const PlanFlags& flags) {
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
   return options;
 }
 
-}  // namespace
+Error WithMeasureHint(Error error, const PlanFlags& flags) {
+  const bool infeasible = error.code == ErrorCode::kInfeasible && error.hint.empty();
+  if (error.code == ErrorCode::kPartial || infeasible) {
+    error.hint = "measure the model first: " + MeasureCommand(flags.common);
+  }
+  return error;
+}
 
 Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, Console& console,
                          Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
@@ -46,11 +49,7 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, Con
     return setup.engine->MakePlan(*setup.model, options, explanations, notes);
   };
   Result<Plan> plan = make();
-  const bool unmeasured = !plan.ok() && plan.error().code == ErrorCode::kPartial;
-  if (unmeasured || (!plan.ok() && plan.error().hint.empty() && plan.error().code == ErrorCode::kInfeasible)) {
-    plan.error().hint = "measure the model first: " + MeasureCommand(flags.common);
-  }
-  return plan;
+  return plan.ok() ? std::move(plan) : WithMeasureHint(plan.error(), flags);
 }
 
 namespace {

@@ -97,7 +97,7 @@ void NoteLateSender(std::span<const RequestTally> tallies, const Console& consol
   }
 }
 
-Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, const LatencyHistogram& idle,
+Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, uint32_t in_flight, const LatencyHistogram& idle,
                    std::span<const RequestTally> tallies, std::span<const JudgedAssertion> judged,
                    const std::optional<FoundRate>& found, bool interrupted) {
   const int exit_code =
@@ -111,7 +111,7 @@ Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, const Late
   for (const RequestTally& tally : tallies) rows.Push(ToJson(tally));
   Json json = Json::MakeObject();
   json.Set("model", flags.common.model).Set("plan", runner.name).Set("arrivals", flags.arrivals);
-  json.Set("in_flight", static_cast<int64_t>(flags.in_flight > 0 ? flags.in_flight : runner.session->parallel_runs()));
+  json.Set("in_flight", static_cast<int64_t>(in_flight > 0 ? in_flight : runner.session->parallel_runs()));
   json.Set("queue", static_cast<int64_t>(flags.queue));
   if (interrupted) json.Set("interrupted", true);
   json.Set("idle_ns", ToJson(idle)).Set("rates", std::move(rows));
@@ -130,9 +130,18 @@ Result<std::optional<Assertion>> ClaimOf(const RunFlags& flags) {
                    "--find-rate 'p99<20ms'");
 }
 
-OpenLoopOptions LoopOptions(const RunFlags& flags, const MeasuredPlan& runner, Console& console,
+// As the plan says, unless the flags do. 0: one a core of the plan.
+Result<uint32_t> InFlight(const RunFlags& flags, const MeasuredPlan& runner, const Console& console) {
+  PT_ASSIGN(const std::optional<RequestSetting> requests, flags.requests_of(runner.plan));
+  if (!requests) return flags.in_flight;
+  console.Note("note: the plan was made for a rate: " + std::to_string(requests->in_flight) + " requests in flight, " +
+               "--alone " + std::string(NameOf(requests->alone)) + " (--inflight and --alone change that)");
+  return requests->in_flight;
+}
+
+OpenLoopOptions LoopOptions(const RunFlags& flags, const MeasuredPlan& runner, uint32_t in_flight, Console& console,
                             const CancelToken& cancel) {
-  return {.queue = {.in_flight = flags.in_flight, .waiting = flags.queue},
+  return {.queue = {.in_flight = in_flight, .waiting = flags.queue},
           .arrivals = ArrivalsOf(flags.arrivals),
           .seed = flags.seed,
           .deadline = runner.deadline,
@@ -151,7 +160,8 @@ Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToke
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(const MeasuredPlan runner, MakeRunner(setup, flags, source, console));
-  OpenLoop loop(*runner.session, runner.inputs.tensors(), LoopOptions(flags, runner, console, cancel));
+  PT_ASSIGN(const uint32_t in_flight, InFlight(flags, runner, console));
+  OpenLoop loop(*runner.session, runner.inputs.tensors(), LoopOptions(flags, runner, in_flight, console, cancel));
   PT_ASSIGN(const IdleRuns idle, loop.RunIdle());
   PT_CHECK_OK(NeedsWallClock(idle.last, claim ? "--find-rate" : "--rate"));
   std::vector<RequestTally> tallies;
@@ -166,11 +176,11 @@ Result<int> ServeRates(const RunFlags& flags, Console& console, const CancelToke
     found = FoundRate{*claim, rate};
   }
   console.EndProgress();
-  if (cancel.cancelled()) return Report(flags, runner, idle.latency, tallies, {}, found, true);
+  if (cancel.cancelled()) return Report(flags, runner, in_flight, idle.latency, tallies, {}, found, true);
   PT_CHECK_OK(loop.CheckBits());
   NoteLateSender(tallies, console);
   const std::vector<JudgedAssertion> judged = Judge(assertions, tallies.back().latency);
-  return Report(flags, runner, idle.latency, tallies, judged, found, false);
+  return Report(flags, runner, in_flight, idle.latency, tallies, judged, found, false);
 }
 
 }  // namespace

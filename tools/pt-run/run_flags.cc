@@ -62,7 +62,7 @@ SessionOptions RunFlags::session_options(bool suite) const {
   // Plans that are compared, with each other or with their prediction, run as planned: one that is done by one thread
   // tells nothing of itself.
   const bool as_planned = alone == "never" || (alone.empty() && (same || residuals || !compare.empty()));
-  options.alone = alone == "always" ? AloneRuns::kAlways : as_planned ? AloneRuns::kNever : AloneRuns::kAuto;
+  options.alone = as_planned ? AloneRuns::kNever : AloneRunsNamed(alone).value_or(AloneRuns::kAuto);
   options.max_run_states = std::max({options.max_run_states, concurrency, in_flight});
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
   return options;
@@ -70,9 +70,20 @@ SessionOptions RunFlags::session_options(bool suite) const {
 
 Result<SessionOptions> RunFlags::session_options(const Platform& platform, const Plan& of, bool suite) const {
   SessionOptions options = session_options(suite);
+  PT_ASSIGN(const std::optional<RequestSetting> requests, requests_of(of));
+  if (requests) requests->ApplyTo(options);
   PT_ASSIGN(const MemoryCaps caps, MemoryCapsOf(choice.memory, platform));
   PT_CHECK_OK(HoldToCaps(caps, platform, of, options));
   return options;
+}
+
+Result<std::optional<RequestSetting>> RunFlags::requests_of(const Plan& of) const {
+  if (rate.empty() && find_rate.empty()) return std::optional<RequestSetting>();
+  PT_ASSIGN(std::optional<RequestSetting> requests, RequestSettingOf(of));
+  if (!requests) return requests;
+  if (!alone.empty()) requests->alone = session_options(false).alone;
+  if (in_flight > 0) requests->in_flight = in_flight;
+  return requests;
 }
 
 Result<MeasureLength> MeasureLengthOf(const RunFlags& flags) {
@@ -98,9 +109,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->group("Plan");
   app.add_option("--alone", flags.alone,
                  "the calling thread does every step itself, on plans for several cores: where that\n(is faster: auto; "
-                 "never where plans are compared)")
-      ->option_text("auto | never | always")
-      ->check(OneOf({"auto", "never", "always"}))
+                 "never where plans are compared); any-core: plans for one too, on any core")
+      ->option_text("auto | never | always | any-core")
+      ->check(OneOf({"auto", "never", "always", "any-core"}))
       ->group(kMoreGroup);
   app.add_flag("--no-capture", flags.no_capture, "enqueue every step of a device anew in each run, record nothing")
       ->group(kMoreGroup);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "partitiontuner/engine/request_setting.h"
 #include "tools/common/console.h"
 #include "tools/common/crash_retry.h"
 #include "tools/common/flags.h"
@@ -49,9 +50,13 @@ struct RunFlags {
   Result<PlanSource> plan_source(const Platform& platform) const;
   // How long a run by this plan may take; nothing: for ever.
   std::optional<std::chrono::nanoseconds> deadline_for(const Plan& plan) const;
+  // How --rate and --find-rate run a plan that was made for a rate, unless the flags say otherwise; nothing for other
+  // plans and modes. Errors: kInvalidInput.
+  Result<std::optional<RequestSetting>> requests_of(const Plan& of) const;
   // Flush-to-zero is on in plain runs and off in a suite, unless --denormals says otherwise.
   SessionOptions session_options(bool suite) const;
-  // The same, which hold runs of this plan to --memory. Errors: kUsage, kOutOfMemory.
+  // The same, which hold runs of this plan to --memory, and run requests as it says. Errors: kUsage, kOutOfMemory;
+  // kInvalidInput (requests_of).
   Result<SessionOptions> session_options(const Platform& platform, const Plan& of, bool suite) const;
 };
 

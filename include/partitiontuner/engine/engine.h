@@ -21,6 +21,7 @@
 #include "partitiontuner/engine/memory_front.h"
 #include "partitiontuner/engine/model.h"
 #include "partitiontuner/engine/plan_options.h"
+#include "partitiontuner/engine/rate_plan.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/planner/planner.h"
@@ -81,6 +82,11 @@ class Engine {
   // The plans with the best predictions, of options.planner and of the others, run in turns on the machine. Errors:
   // those of MakePlan, MakeSession and runs; kUsage for no plans or no rounds.
   Result<FinalChoice> MakeFinalPlan(const Model& model, const PlanOptions& options, const FinalistOptions& finalists);
+  // The plan, and the way to run it, for requests that come at a rate: predicted in virtual time and, with a
+  // confirmation, by requests that are sent on the machine. It is there whether or not the goal is met. Errors: those
+  // of MakePlan, MakeSession and runs; kUsage for a goal or a duration that makes no sense.
+  Result<RateChoice> MakePlanForRate(const Model& model, const PlanOptions& options, const RateGoal& goal,
+                                     const RateConfirmation* confirmation = nullptr);
   // Plans under ever tighter caps on the memory of all devices together: see MemoryFrontOf. Constraints hold for each.
   // Errors: those of MakePlan without more caps.
   Result<std::vector<Plan>> MakeMemoryFront(const Model& model, const PlanOptions& options);
