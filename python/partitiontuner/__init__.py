@@ -21,6 +21,7 @@ from . import _core
 from ._engine import Engine
 from ._model import Model, ValueInfo
 from ._plan import Plan
+from ._queue import Request, RequestQueue
 from ._session import Session
 from .errors import (
     AssertionFailedError,
@@ -33,6 +34,8 @@ from .errors import (
     MismatchError,
     OutOfMemoryError,
     PartialError,
+    QueueClosedError,
+    QueueFullError,
     RunFailedError,
     StaleError,
     UnsupportedError,
@@ -41,6 +44,8 @@ from .errors import (
 
 Progress = _core.Progress
 ProfileReport = _core.ProfileReport
+RequestCounts = _core.RequestCounts
+RequestReport = _core.RequestReport
 RunReport = _core.RunReport
 
 __version__: str = _core.version
@@ -61,6 +66,12 @@ __all__ = [
     "Plan",
     "ProfileReport",
     "Progress",
+    "QueueClosedError",
+    "QueueFullError",
+    "Request",
+    "RequestCounts",
+    "RequestQueue",
+    "RequestReport",
     "RunFailedError",
     "RunReport",
     "Session",

@@ -98,6 +98,14 @@ class RunFailedError(Error, RuntimeError):
     exit_code = 12
 
 
+class QueueFullError(RunFailedError):
+    """A request was refused: as many wait as may. Nothing of it was run; send fewer, or send it again later."""
+
+
+class QueueClosedError(RunFailedError):
+    """The queue was closed before the request began."""
+
+
 class Interrupted(Error):
     """Stopped by the user before there was a result."""
 
@@ -123,7 +131,10 @@ _KINDS: dict[int, type[Error]] = {
     )
 }
 
+_KINDS_BY_ID: dict[str, type[Error]] = {"queue.full": QueueFullError, "queue.closed": QueueClosedError}
+
 
 def make_error(code: int, id: str, message: str, hint: str, file: str, node: str, device: str) -> Error:
     """The exception for an error of the library; called by the extension module."""
-    return _KINDS.get(code, InternalError)(message, id=id, hint=hint, file=file, node=node, device=device)
+    kind = _KINDS_BY_ID.get(id) or _KINDS.get(code, InternalError)
+    return kind(message, id=id, hint=hint, file=file, node=node, device=device)

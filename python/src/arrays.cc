@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -94,24 +95,30 @@ ReadArray NumbersOf(const Value& value, nb::handle given) {
   return array;
 }
 
-Tensor NumbersFrom(const Value& value, nb::handle given) {
+using Inputs = LentValues::Inputs;
+
+Tensor NumbersFrom(const Value& value, nb::handle given, Inputs inputs) {
   const ReadArray array = NumbersOf(value, given);
   LentTensor lent = Lend(value, array);
   const std::span bytes(static_cast<const std::byte*>(lent.data), lent.bytes);
+  if (inputs == Inputs::kCopied) {
+    std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return Unwrap(Tensor::FromBytes(lent.type, std::move(lent.dims), std::move(copy)));
+  }
   return Unwrap(Tensor::FromShared(lent.type, std::move(lent.dims), Hold(nb::cast(array)), bytes));
 }
 
-Tensor TensorFrom(const Value& value, nb::handle given) {
-  return value.type.type == DataType::kString ? StringsFrom(value, given) : NumbersFrom(value, given);
+Tensor TensorFrom(const Value& value, nb::handle given, Inputs inputs) {
+  return value.type.type == DataType::kString ? StringsFrom(value, given) : NumbersFrom(value, given, inputs);
 }
 
-Datum DatumFrom(const Value& value, nb::handle given) {
+Datum DatumFrom(const Value& value, nb::handle given, Inputs inputs) {
   if (given.is_none()) return {};
   const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given);
-  if (value.type.other.empty() || !is_list) return TensorFrom(value, given);
+  if (value.type.other.empty() || !is_list) return TensorFrom(value, given, inputs);
   std::vector<TensorPtr> elements;
   for (const nb::handle element : nb::borrow<nb::sequence>(given)) {
-    elements.push_back(std::make_shared<const Tensor>(TensorFrom(value, element)));
+    elements.push_back(std::make_shared<const Tensor>(TensorFrom(value, element, inputs)));
   }
   const DataType type = elements.empty() ? value.type.type : elements.front()->type();
   return Unwrap(Datum::Sequence(type, std::move(elements)));
@@ -160,12 +167,24 @@ nb::object ObjectOf(const Value& value, const Datum& datum) {
 
 constexpr std::align_val_t kAlignment{64};
 
+// New memory for a tensor whose type and dims are set, and the array that owns it.
+nb::object Allocate(const Value& value, LentTensor& lent) {
+  lent.bytes = static_cast<uint64_t>(Unwrap(TensorByteCount(lent.type, lent.dims)));
+  lent.data = operator new(std::max<uint64_t>(lent.bytes, 1), kAlignment, std::nothrow);
+  if (lent.data == nullptr) {
+    Fail(ErrorCode::kOutOfMemory, "python.memory",
+         "no memory for the " + std::to_string(lent.bytes) + " bytes of " + Quoted(value));
+  }
+  const nb::capsule owner(lent.data, [](void* memory) noexcept { operator delete(memory, kAlignment); });
+  return ArrayOver(value, lent.type, lent.dims, lent.data, owner);
+}
+
 }  // namespace
 
 void LentValues::AddInput(const Value& value, nb::handle given) {
   values_.push_back(&value);
   if (IsHeldAsDatum(value.type)) {
-    data_.push_back(std::make_shared<const Datum>(DatumFrom(value, given)));
+    data_.push_back(std::make_shared<const Datum>(DatumFrom(value, given, inputs_)));
     LentTensor lent;
     lent.datum = data_.back().get();
     tensors_.push_back(lent);
@@ -173,8 +192,16 @@ void LentValues::AddInput(const Value& value, nb::handle given) {
     return;
   }
   const ReadArray array = NumbersOf(value, given);
-  tensors_.push_back(Lend(value, array));
-  arrays_.push_back(nb::cast(array));
+  LentTensor lent = Lend(value, array);
+  nb::object owner;
+  if (inputs_ == Inputs::kCopied) {
+    owner = Allocate(value, lent);
+    if (lent.bytes > 0) std::memcpy(lent.data, array.data(), lent.bytes);
+  } else {
+    owner = nb::cast(array);
+  }
+  tensors_.push_back(std::move(lent));
+  arrays_.push_back(std::move(owner));
 }
 
 void LentValues::AddOutput(const Value& value, nb::handle given) {
@@ -199,14 +226,7 @@ void LentValues::AddOutput(const Value& value) {
   nb::object array;
   if (value.type.is_static() && !IsHeldAsDatum(value.type)) {
     lent.dims = *value.type.static_dims();
-    lent.bytes = static_cast<uint64_t>(Unwrap(TensorByteCount(lent.type, lent.dims)));
-    lent.data = operator new(std::max<uint64_t>(lent.bytes, 1), kAlignment, std::nothrow);
-    if (lent.data == nullptr) {
-      Fail(ErrorCode::kOutOfMemory, "python.memory",
-           "no memory for the " + std::to_string(lent.bytes) + " bytes of output " + Quoted(value));
-    }
-    const nb::capsule owner(lent.data, [](void* memory) noexcept { operator delete(memory, kAlignment); });
-    array = ArrayOver(value, lent.type, lent.dims, lent.data, owner);
+    array = Allocate(value, lent);
   }
   tensors_.push_back(std::move(lent));
   arrays_.push_back(std::move(array));

@@ -14,8 +14,13 @@ namespace pt::python {
 // outlives it.
 class LentValues {
  public:
-  // The caller's memory where the value is a contiguous array on the host, else a contiguous copy of it. Throws Failure
-  // for what no array can be made of; whether type and dims are the model's is the session's to say.
+  enum class Inputs : uint8_t {
+    kLent,    // the caller's memory where the value is a contiguous array on the host, else a contiguous copy of it
+    kCopied,  // always a copy: the caller may write to its arrays at once
+  };
+  explicit LentValues(Inputs inputs) : inputs_(inputs) {}
+
+  // Throws Failure for what no array can be made of; whether type and dims are the model's is the session's to say.
   void AddInput(const Value& value, nanobind::handle given);
   // The caller's memory, which the run writes. Throws Failure for what is not a writable contiguous array on the host,
   // and for outputs of which no array holds the elements.
@@ -28,6 +33,7 @@ class LentValues {
   nanobind::object Output(size_t index, const RunReport& report) const;
 
  private:
+  Inputs inputs_;
   std::vector<const Value*> values_;  // by tensor, of the session's graph
   std::vector<LentTensor> tensors_;
   std::vector<nanobind::object> arrays_;  // by tensor; none where it is a datum or has no size yet

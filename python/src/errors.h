@@ -27,6 +27,9 @@ inline void Unwrap(Status status) {
   throw Failure{MakeError(code, id, std::move(message), std::move(hint))};
 }
 
+// What partitiontuner.errors makes of it; with the GIL held.
+nanobind::object AsException(const Error& error);
+
 // From now on Failure is raised as what partitiontuner.errors makes of it.
 void RegisterErrors();
 

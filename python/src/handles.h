@@ -29,12 +29,13 @@ struct PlanHandle {
 struct SessionHandle {
   std::shared_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
-  std::unique_ptr<Session> session;
+  std::shared_ptr<Session> session;
 };
 
 // One file each: what it adds to the module.
 void BindModels(nanobind::module_& module);
 void BindPlans(nanobind::module_& module);
 void BindSessions(nanobind::module_& module);
+void BindQueues(nanobind::module_& module);
 
 }  // namespace pt::python

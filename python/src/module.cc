@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
   pt::python::BindModels(module);
   pt::python::BindPlans(module);
   pt::python::BindSessions(module);
+  pt::python::BindQueues(module);
 }
