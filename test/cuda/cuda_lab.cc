@@ -9,6 +9,7 @@
 #include "partitiontuner/graph/half.h"
 #include "partitiontuner/graph/index_inputs.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "plugins/cuda/libraries.h"
 #include "plugins/cuda/operators.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
@@ -96,15 +97,6 @@ Tensor WithinDims(const Graph& graph, ValueId input, Tensor tensor) {
     return Tensor::Of<int32_t>(DataType::kInt32, tensor.dims(), narrow);
   }
   return tensor;
-}
-
-std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1) {
-  std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) {
-    const ValueType& type = graph.value(input).type;
-    inputs.push_back(WithinDims(graph, input, RandomTensor(type.type, *type.static_dims(), seed++)));
-  }
-  return inputs;
 }
 
 // As the candidate stores it.
@@ -208,16 +200,53 @@ std::vector<std::string> KernelTexts(const Graph& graph, const Candidate& candid
   const auto out = layouts(GroupOutputs(graph, candidate.nodes), candidate.out);
   const cuda::CudaSite site = cuda::CudaSite::Make(graph, candidate.nodes, in, out).value();
   std::vector<std::string> texts;
+  // The longest of those that the candidate's name begins with: "16 queries" is another one than "16 queries in 4
+  // parts".
+  std::string variant;
   const std::vector<std::string> variants = cuda::KernelVariants(site).value();
-  for (const std::string& variant : variants) {
-    if (variants.size() > 1 && !candidate.variant.starts_with(variant)) continue;
-    const auto routine = cuda::MakeRoutine(site, variant);
-    if (!routine.ok()) FAIL(ToString(routine.error()));
-    for (const cuda::KernelText& kernel : routine->kernels) {
-      if (kernel.elements > 0) texts.push_back(cuda::KernelPrelude() + kernel.text);
-    }
+  for (const std::string& known : variants) {
+    if (candidate.variant.starts_with(known) && known.size() > variant.size()) variant = known;
+  }
+  const auto routine = cuda::MakeRoutine(site, variant);
+  if (!routine.ok()) FAIL(ToString(routine.error()));
+  for (const cuda::KernelText& kernel : routine->kernels) {
+    if (kernel.elements > 0) texts.push_back(cuda::KernelPrelude() + kernel.text);
   }
   return texts;
+}
+
+void CompileCases(const CudaLab& lab, const std::vector<std::string>& cases, const Precision& precision) {
+  std::vector<std::string> texts;
+  for (const std::string& text : cases) {
+    INFO(text);
+    const Graph graph = ParseInferred(text);
+    for (const Candidate& candidate :
+         cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), precision)) {
+      const std::vector<std::string> kernels = KernelTexts(graph, candidate);
+      texts.insert(texts.end(), kernels.begin(), kernels.end());
+    }
+  }
+  const Status compiled = lab.gpu.CompileAhead(texts);
+  if (!compiled.ok()) FAIL(ToString(compiled.error()));
+}
+
+std::vector<Tensor> InputsWithinDims(const Graph& graph) {
+  uint64_t seed = 1;
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    const ValueType& type = graph.value(input).type;
+    inputs.push_back(WithinDims(graph, input, RandomTensor(type.type, *type.static_dims(), seed++)));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> AsGroupInputs(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> in_order;
+  for (const ValueId value : GroupInputs(graph, AllNodes(graph))) {
+    const auto at = std::ranges::find(graph.inputs(), value);
+    in_order.push_back(inputs[static_cast<size_t>(at - graph.inputs().begin())]);
+  }
+  return in_order;
 }
 
 void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text, const Precision& precision) {
@@ -226,12 +255,8 @@ void CheckGroup(const GpuLab& lab, const Library& library, const std::string& te
   const std::vector<NodeId> nodes = AllNodes(graph);
   const std::vector<Candidate> candidates = library.CandidatesFor(graph, lab.platform, nodes, precision);
   if (candidates.empty()) FAIL(library.WhyUnsupported(graph, nodes[0]).value_or("no candidate"));
-  const std::vector<Tensor> inputs = RandomInputs(graph);
-  std::vector<Tensor> in_order;
-  for (const ValueId value : GroupInputs(graph, nodes)) {
-    const auto at = std::ranges::find(graph.inputs(), value);
-    in_order.push_back(inputs[static_cast<size_t>(at - graph.inputs().begin())]);
-  }
+  const std::vector<Tensor> inputs = InputsWithinDims(graph);
+  const std::vector<Tensor> in_order = AsGroupInputs(graph, inputs);
   const std::vector<Tensor> expected = RunOnReference(graph, inputs);
   const std::vector<ValueId> made = GroupOutputs(graph, nodes);
   for (const Candidate& candidate : candidates) {

@@ -31,6 +31,11 @@ struct CudaLab : WithFakeGpu, GpuLab {
   explicit CudaLab(const FakeGpuOptions& options = {}, uint32_t cores = 2);
 };
 
+// Its kernels are watched: what they must not do is a violation (kernel_judge.h).
+struct WatchedLab : CudaLab {
+  WatchedLab() : CudaLab({.watch_kernels = true}) {}
+};
+
 // The same numbers in another type: of float32 and the two 16-bit floats, one is float32.
 Tensor Stored(const Tensor& tensor, DataType type);
 
@@ -60,6 +65,14 @@ std::vector<NodeId> AllNodes(const Graph& graph);
 
 // The text of each kernel, prelude included, that the library "cuda" runs the candidate by on dense tensors.
 std::vector<std::string> KernelTexts(const Graph& graph, const Candidate& candidate);
+
+// Own kernels of many graphs at once, in all their ways: the compiler is what takes time.
+void CompileCases(const CudaLab& lab, const std::vector<std::string>& cases, const Precision& precision = {});
+
+// Random numbers; indices lie within what they index.
+std::vector<Tensor> InputsWithinDims(const Graph& graph);
+// Of the graph's inputs, those that a group of all nodes reads, in its order.
+std::vector<Tensor> AsGroupInputs(const Graph& graph, const std::vector<Tensor>& inputs);
 
 // Checks that all nodes of the graph as one kernel give what the reference library makes of them, on random inputs, in
 // every way that the library offers for the precision. What nobody in the graph reads must be an output of it.

@@ -253,7 +253,7 @@ TEST_CASE("CudaDnn, EnginesAreNamedByTextsThatCanBeReadBack", "[cuda]") {
 }
 
 TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto library = cuda::MakeDnnLibrary(lab.functions);
   const UnitClassId unit_class = FindUnitClass(lab.platform, "cuda:0");
   const std::vector<int64_t> dims = {2, 3, 4, 5};
@@ -282,14 +282,19 @@ TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
     const auto kernel = library->CompileReorder(from, to, context);
     REQUIRE(kernel.ok());
     const auto a = driver->Allocate(120 * 4).value(), b = driver->Allocate(120 * 4).value();
+    const auto staged = driver->AllocateHost(120 * 4).value();
     for (int i = 0; i < 120; ++i) {
       const auto content = static_cast<float>(i);
       if (from.type == DataType::kFloat32) {
-        static_cast<float*>(a->data())[i] = content;
+        static_cast<float*>(staged->data())[i] = content;
       } else {
-        static_cast<Half*>(a->data())[i] = ToHalf(content);
+        static_cast<Half*>(staged->data())[i] = ToHalf(content);
       }
     }
+    const uint64_t bytes = BytesOf(from).value();
+    const Status copied =
+        driver->EnqueueCopy(*stream, a->data(), staged->data(), bytes, CopyDirection::kToDevice, kHostDevice);
+    REQUIRE(copied.ok());
     const TensorView in{a->data(), from}, out{b->data(), to};
     const TensorView *const in_slot = &in, *const out_slot = &out;
     const auto bound = (*kernel)->Bind({&in_slot, 1}, {&out_slot, 1}, {}).value();
@@ -308,6 +313,7 @@ TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
     }
     CHECK(wrong == 0);
   }
+  CHECK(lab.gpu.Violations().empty());
 }
 
 }  // namespace pt::testing::dnn_test

@@ -332,6 +332,15 @@ std::vector<std::string> FakeGpu::Violations() const {
   return state_->violations;
 }
 
+Status FakeGpu::CompileAhead(const std::vector<std::string>& texts) const {
+  return HostKernel::CompileTogether(texts, state_->build());
+}
+
+void FakeGpu::LeaveOutBarrier(const std::string& kernel, uint32_t number) {
+  const Lock lock(state_->mutex);
+  state_->left_out[kernel] = number;
+}
+
 std::vector<uint32_t> FakeGpu::algorithms() const {
   const Lock lock(state_->mutex);
   return state_->algorithms;

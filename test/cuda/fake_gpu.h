@@ -26,8 +26,12 @@ struct FakeGpuOptions {
   std::vector<int> compiled_for = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};  // architectures NVRTC knows
   uint64_t memory_bytes = uint64_t{1} << 30;
   bool newest_first = true;
-  bool management = true;          // there is an NVML
-  std::string kernel_folder = {};  // where compiled kernels are kept; empty: nowhere
+  bool management = true;  // there is an NVML
+  // Kernels of the library "cuda" are watched access by access (kernel_judge.h), and what they may not do is a
+  // violation as well. What cuBLASLt and cuDNN write is not known to be written then.
+  bool watch_kernels = false;
+  uint32_t most_blocks = UINT32_MAX;  // of a kernel, which finds its work by how many there are
+  std::string kernel_folder = {};     // where compiled kernels are kept; empty: nowhere
 };
 
 // Thread-safe. Its functions may outlive it.
@@ -66,6 +70,11 @@ class FakeGpu {
   // What was done against the driver's rules: a call without a context, freeing what is in use, memory that is not
   // there. Empty when nothing was.
   std::vector<std::string> Violations() const;
+  // For modules that are loaded later: all at once take a small part of the time. texts: prelude included.
+  Status CompileAhead(const std::vector<std::string>& texts) const;
+  // From now on kernels of that text (without the prelude) run as if they had not that barrier, by its number
+  // (host_source.h).
+  void LeaveOutBarrier(const std::string& kernel, uint32_t number);
   // Kernels compiled so far.
   size_t compiled() const;
   // The algorithms of the products so far, by their places in what cuBLASLt proposed.

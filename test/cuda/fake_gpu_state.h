@@ -118,6 +118,8 @@ struct FakeGpuState {
   FakeGpuOptions options;
   std::vector<std::string> calls, violations;
   std::map<std::string, CUresult> failures;  // by the call that is to fail next
+  KernelJudge judge;                         // knows the memory where kernels are watched
+  std::map<std::string, uint32_t> left_out;  // barriers, by the kernel's text
   bool stalled = false;
   std::vector<FakeDevice> devices;  // never resized
   size_t compiled = 0;
@@ -147,6 +149,9 @@ struct FakeGpuState {
   CUresult AskOn(size_t device, const std::string& call);
   // Of the context that is current on this thread; none without one.
   std::optional<size_t> CurrentDevice() const;
+  HostKernel::Build build() const {
+    return options.watch_kernels ? HostKernel::Build::kWatched : HostKernel::Build::kPlain;
+  }
   bool IsBroken(size_t device) const { return devices[device].broken != CUDA_SUCCESS; }
   void Violate(std::string what) { violations.push_back(std::move(what)); }
 

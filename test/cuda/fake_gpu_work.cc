@@ -81,6 +81,7 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
     *data = Take(*state, bytes);
     used_bytes += bytes;
     state->memory[*data] = {bytes, from};
+    if (state->options.watch_kernels) state->judge.AddMemory(*data, bytes);
     return CUDA_SUCCESS;
   };
   cu.cuMemFreeAsync = [state](CUdeviceptr data, CUstream) {
@@ -97,6 +98,7 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
     }
     state->devices[at->second.pool->device].used_bytes -= at->second.bytes;
     state->owned.erase(data);
+    state->judge.RemoveMemory(data);
     state->memory.erase(at);
     return code;
   };
@@ -106,6 +108,7 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
     if (code != CUDA_SUCCESS) return code;
     const uintptr_t made = Take(*state, bytes);
     state->pinned[made] = bytes;
+    if (state->options.watch_kernels) state->judge.AddMemory(made, bytes, KernelJudge::Writers::kAnyNumber);
     *data = reinterpret_cast<void*>(made);
     return CUDA_SUCCESS;
   };
@@ -113,6 +116,7 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     const CUresult code = state->Enter("cuMemFreeHost");
     state->owned.erase(reinterpret_cast<uintptr_t>(data));
+    state->judge.RemoveMemory(reinterpret_cast<uintptr_t>(data));
     if (state->pinned.erase(reinterpret_cast<uintptr_t>(data)) == 0) {
       state->Violate("cuMemFreeHost of what was not allocated");
     }
@@ -143,9 +147,14 @@ CUresult Copy(FakeGpuState& state, const char* call, CUstream stream, uintptr_t 
   const bool is_pinned = (to_device || state.IsPinned(to, bytes)) && (from_device || state.IsPinned(from, bytes));
   if (!is_pinned && !on->first) ++state.pageable_copies;
   constexpr size_t kShortBytes = size_t{64} << 10, kNsOfThose = 8192;  // shorter copies take what any work does
-  const auto copy = [lies, to, from, bytes] {
+  const auto copy = [&state, lies, to, from, bytes, from_device] {
     if (!lies()) return false;
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    if (from_device) {
+      state.judge.Copied(to, from, bytes);
+    } else {
+      state.judge.MarkWritten(to, bytes);
+    }
     return true;
   };
   state.Submit(*on, copy, kFakePieceNs + static_cast<int64_t>(bytes / kShortBytes * kNsOfThose));
@@ -387,7 +396,7 @@ void AddKernels(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     if (const CUresult code = state->Enter("cuModuleLoadData"); code != CUDA_SUCCESS) return code;
     const std::string text = static_cast<const char*>(image);
-    Result<std::shared_ptr<const HostKernel>> kernel = HostKernel::Compile(text);
+    Result<std::shared_ptr<const HostKernel>> kernel = HostKernel::Compile(text, state->build());
     if (!kernel.ok()) {
       state->Violate(kernel.error().message);
       return CUDA_ERROR_INVALID_IMAGE;
@@ -426,10 +435,13 @@ void AddKernels(const State& state, cuda::DriverFunctions& cu) {
                       threads_y == 1 && threads_z == 1 && shared == 0;
     if (!fits) return CUDA_ERROR_INVALID_VALUE;
     const auto arguments = *static_cast<const cuda::Arguments*>(parameters[0]);  // as they are now, not when it runs
-    FakeDevice* const device = &state->devices[on->device];                      // owns the work
-    state->Submit(*on, [device, kernel = module->kernel, blocks, threads, arguments] {
-      if (std::exchange(device->fault_next_kernel, false)) return false;
-      kernel->Run(blocks, threads, arguments);
+    FakeGpuState& owner = *state;                                                // of the work
+    state->Submit(*on, [&owner, device = on->device, kernel = module->kernel, blocks, threads, arguments] {
+      if (std::exchange(owner.devices[device].fault_next_kernel, false)) return false;
+      const auto left_out = owner.left_out.find(kernel->text());
+      kernel->Run(std::min(blocks, owner.options.most_blocks), threads, arguments, owner.judge,
+                  left_out == owner.left_out.end() ? std::nullopt : std::optional(left_out->second));
+      for (std::string& fault : owner.judge.TakeFaults()) owner.Violate(std::move(fault));
       return true;
     });
     return CUDA_SUCCESS;

@@ -13,7 +13,6 @@
 #include "plugins/cuda/operators.h"
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
-#include "test/cuda/host_kernel.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
@@ -25,22 +24,6 @@ void CheckAsOne(const CudaLab& lab, const std::string& text, const Precision& pr
   CHECK(lab.gpu.Violations().empty());
 }
 
-// The kernels of many cases at once, in all their ways: the compiler is what takes time.
-void CompileAll(const CudaLab& lab, const std::vector<std::string>& cases, const Precision& precision = {}) {
-  std::vector<std::string> texts;
-  for (const std::string& text : cases) {
-    INFO(text);
-    const Graph graph = ParseInferred(text);
-    for (const Candidate& candidate :
-         cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), precision)) {
-      const std::vector<std::string> kernels = KernelTexts(graph, candidate);
-      texts.insert(texts.end(), kernels.begin(), kernels.end());
-    }
-  }
-  const Status compiled = HostKernel::CompileTogether(texts);
-  if (!compiled.ok()) FAIL(ToString(compiled.error()));
-}
-
 // What the reference library gives of the graph's inputs, by every candidate; NaN may be another NaN.
 void CheckOn(const CudaLab& lab, const Graph& graph, const std::vector<Tensor>& inputs, double tolerance) {
   const auto library = cuda::MakeOwnKernelsLibrary();
@@ -48,10 +31,7 @@ void CheckOn(const CudaLab& lab, const Graph& graph, const std::vector<Tensor>& 
   REQUIRE_FALSE(candidates.empty());
   const std::vector<Tensor> expected = RunOnReference(graph, inputs);
   const std::vector<ValueId> made = GroupOutputs(graph, AllNodes(graph));
-  std::vector<Tensor> in_order;
-  for (const ValueId value : GroupInputs(graph, AllNodes(graph))) {
-    in_order.push_back(inputs[static_cast<size_t>(std::ranges::find(graph.inputs(), value) - graph.inputs().begin())]);
-  }
+  const std::vector<Tensor> in_order = AsGroupInputs(graph, inputs);
   for (const Candidate& candidate : candidates) {
     INFO(candidate.variant);
     const auto results = RunOnCuda(lab, *library, graph, candidate, in_order);
@@ -69,12 +49,12 @@ void CheckExactly(const CudaLab& lab, const Graph& graph, const Tensor& x) { Che
 }  // namespace
 
 TEST_CASE("CudaOwnKernels, EveryOperatorAgreesWithTheReference", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   size_t compared = 0;
   for (const CaseFamily& family : OwnKernelCases()) {
     INFO(family.name);
     REQUIRE(family.cases.size() > 5);
-    CompileAll(lab, family.cases);
+    CompileCases(lab, family.cases);
     for (const std::string& text : family.cases) CheckAsOne(lab, text);
     compared += family.cases.size();
   }
@@ -82,7 +62,7 @@ TEST_CASE("CudaOwnKernels, EveryOperatorAgreesWithTheReference", "[cuda]") {
 }
 
 TEST_CASE("CudaOwnKernels, BlocksShareTheKeysOfFewQueriesAlone", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto variants = [&](const std::string& q, const std::string& k) {
     const Graph graph = ParseInferred("input q float32" + q + "\ninput k float32" + k + "\ninput v float32" + k +
                                       "\ny = Attention(q, k, v)\noutput y\n");
@@ -104,17 +84,17 @@ TEST_CASE("CudaOwnKernels, BlocksShareTheKeysOfFewQueriesAlone", "[cuda]") {
 }
 
 TEST_CASE("CudaOwnKernels, SixteenBitStorageAgreesWithTheReference", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const MathMode math = GENERATE(MathMode::kBf16, MathMode::kFp16);
   const Precision precision({math});
   const std::vector<std::string> cases = LoweredCases();
   REQUIRE(cases.size() > 15);
-  CompileAll(lab, cases, precision);
+  CompileCases(lab, cases, precision);
   for (const std::string& text : cases) CheckAsOne(lab, text, precision);
 }
 
 TEST_CASE("CudaElementTypes, SixteenBitFloatsAreRoundedAsInTheLibrary", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const std::string casts = "h = Cast(x) to=10\nb = Cast(x) to=16\noutput h\noutput b\n";
   // Every number of 16 bits there is, and what lies around it, from float32 and from float64.
   for (const char* from : {"float16", "bfloat16"}) {
@@ -143,7 +123,7 @@ TEST_CASE("CudaElementTypes, SixteenBitFloatsAreRoundedAsInTheLibrary", "[cuda]"
 }
 
 TEST_CASE("CudaElementTypes, CastsMeetTheEndsOfEveryType", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto check = [&]<typename T>(DataType type, const std::vector<T>& numbers) {
     const std::string count = std::to_string(numbers.size());
     std::string text = "input x " + std::string(DataTypeName(type)) + "[" + count + "]\n", outputs;
@@ -196,7 +176,7 @@ TEST_CASE("CudaElementTypes, CastsMeetTheEndsOfEveryType", "[cuda]") {
 }
 
 TEST_CASE("CudaIndexed, AnIndexOutOfRangeFailsTheRunAndTheNextIsFine", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto library = cuda::MakeOwnKernelsLibrary();
   const Graph graph = ParseInferred("input x float32[3,4]\ninput i int64[2]\ny = Gather(x, i)\noutput y\n");
   const Candidate candidate = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {}).at(0);
@@ -217,7 +197,7 @@ TEST_CASE("CudaIndexed, AnIndexOutOfRangeFailsTheRunAndTheNextIsFine", "[cuda]")
 }
 
 TEST_CASE("CudaTopK, NotANumberIsTheGreatestAndOfEqualsTheFirstComesFirst", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> numbers = {1, kNan, -0.0F, 0, kInfinity, 1, -kInfinity, kNan, 0, -1, kInfinity};
   for (const char* largest : {"0", "1"}) {
@@ -230,7 +210,7 @@ TEST_CASE("CudaTopK, NotANumberIsTheGreatestAndOfEqualsTheFirstComesFirst", "[cu
 }
 
 TEST_CASE("CudaTopK, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto why = [&](const std::string& text, const Precision& precision = {}) {
     const Graph graph = ParseInferred(text);
     const auto library = cuda::MakeOwnKernelsLibrary();
@@ -250,7 +230,7 @@ TEST_CASE("CudaTopK, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
 }
 
 TEST_CASE("CudaAttention, MaskedAndInfiniteScoresEqualTheReference", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> mask(30, 0);
   for (size_t i = 0; i < 12; ++i) mask[i] = i < 5 || i == 7 ? -kInfinity : 0;
@@ -277,7 +257,7 @@ TEST_CASE("CudaAttention, MaskedAndInfiniteScoresEqualTheReference", "[cuda]") {
 }
 
 TEST_CASE("CudaAttention, AHiddenKeyThatIsNoNumberDoesNotBlindAQueryWithoutKeys", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const Graph graph = ParseInferred(
       "input q float32[1,1,2,4]\ninput k float32[1,1,3,4]\ninput v float32[1,1,3,4]\ninput m bool[2,3]\n"
       "y = Attention(q, k, v, m)\noutput y\n");
@@ -310,7 +290,7 @@ TEST_CASE("CudaAttention, PartsThatItDoesNotHaveAreRefusedWithTheReason", "[cuda
 }
 
 TEST_CASE("CudaAttention, IsOfferedAsOneGroupAndItsMaskIsNotRounded", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const Graph graph = ParseInferred(
       "input q float32[1,2,5,4]\ninput k float32[1,2,4,6]\ninput v float32[1,2,6,7]\ninput m float32[5,6]\n"
       "s = MatMul(q, k)\nt = Add(s, m)\np = Softmax(t)\ny = MatMul(p, v)\noutput y\n");
@@ -329,7 +309,7 @@ TEST_CASE("CudaAttention, IsOfferedAsOneGroupAndItsMaskIsNotRounded", "[cuda]") 
 }
 
 TEST_CASE("CudaElementwise, AGroupIsOneLaunchAndAnEmptyOneIsNone", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   CheckAsOne(lab, "input x float32[8]\na = Abs(x)\nb = Exp(a)\ny = Add(a, b)\noutput y\noutput b\n");
   CHECK(lab.gpu.Count("cuLaunchKernel") == 1);
   CheckAsOne(lab, "input x float32[0,3]\ny = Relu(x)\noutput y\n");
@@ -337,7 +317,7 @@ TEST_CASE("CudaElementwise, AGroupIsOneLaunchAndAnEmptyOneIsNone", "[cuda]") {
 }
 
 TEST_CASE("CudaElementwise, WhatHasNoKernelIsNotOfferedAndSaysWhy", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto library = cuda::MakeOwnKernelsLibrary();
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"input x float64[4]\ny = Relu(x)\noutput y\n", "float64"},
@@ -353,7 +333,7 @@ TEST_CASE("CudaElementwise, WhatHasNoKernelIsNotOfferedAndSaysWhy", "[cuda]") {
 }
 
 TEST_CASE("CudaMovement, WhatMovesNothingIsElided", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto elision = [&](const std::string& text) {
     const Graph graph = ParseInferred(text);
     return cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), {}).at(0).elision;
@@ -367,7 +347,7 @@ TEST_CASE("CudaMovement, WhatMovesNothingIsElided", "[cuda]") {
 }
 
 TEST_CASE("CudaMovement, WhatIsStoredInAnotherTypeIsNotElided", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   // What feeds the Softmax stays float32.
   const Graph graph = ParseInferred(
       "input x float32[1,4]\ninput z float32[1,4]\ny = Concat(x, z) axis=0\ns = Softmax(x)\noutput y\noutput s\n");
@@ -422,7 +402,7 @@ TEST_CASE("CudaCompiler, TakesTheTextOfTheKernels", "[cuda]") {
   const auto compiler = cuda::LoadCompiler(names);
   if (!compiler.ok()) SKIP(compiler.error().message);
   // A few of each family, in all their ways.
-  const CudaLab lab;
+  const WatchedLab lab;
   for (const CaseFamily& family : OwnKernelCases()) {
     const size_t step = std::max<size_t>(family.cases.size() / 2, 1);
     for (size_t i = 0; i < family.cases.size(); i += step) {

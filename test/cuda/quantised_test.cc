@@ -61,10 +61,7 @@ std::vector<Tensor> FilledInputs(const Graph& graph, Data data) {
 std::vector<std::pair<std::string, Tensor>> RunAsOne(const CudaLab& lab, const Graph& graph,
                                                      const std::vector<Tensor>& inputs) {
   const auto library = cuda::MakeOwnKernelsLibrary();
-  std::vector<Tensor> in_order;
-  for (const ValueId value : GroupInputs(graph, AllNodes(graph))) {
-    in_order.push_back(inputs[static_cast<size_t>(std::ranges::find(graph.inputs(), value) - graph.inputs().begin())]);
-  }
+  const std::vector<Tensor> in_order = AsGroupInputs(graph, inputs);
   std::vector<std::pair<std::string, Tensor>> results;
   for (const Candidate& candidate : library->CandidatesFor(graph, lab.platform, AllNodes(graph), {})) {
     const auto made = RunOnCuda(lab, *library, graph, candidate, in_order);
@@ -134,7 +131,7 @@ ValueId ValueNamed(const Graph& graph, std::string_view name) {
 }  // namespace
 
 TEST_CASE("CudaQuantise, EveryNumberIsRoundedAsInTheReference", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> numbers = {0.0F,  -0.0F,  kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(),
                                 3e38F, -3e38F, 1e-40F};
@@ -169,7 +166,7 @@ TEST_CASE("CudaQuantise, EveryNumberIsRoundedAsInTheReference", "[cuda]") {
 }
 
 TEST_CASE("CudaIntegerProducts, OperatorsOnIntegersGiveExactlyTheReferencesResult", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const Data data = GENERATE(Data::kAnywhere, Data::kLow, Data::kHigh);
   size_t compared = 0;
   for (const auto& cases : {IntegerConvolutionCases(), IntegerMatrixCases()}) {
@@ -196,7 +193,7 @@ TEST_CASE("CudaIntegerProducts, OperatorsOnIntegersGiveExactlyTheReferencesResul
 // The reference library sums rounded real numbers, these kernels integers: halfway between two steps, where a rounding
 // more or less decides, either may be given, and nowhere else.
 TEST_CASE("CudaIntegerProducts, GroupsAreOneStepOffAtMostAndOnlyHalfwayBetweenTwo", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const Data data = GENERATE(Data::kAnywhere, Data::kLow, Data::kHigh);
   for (const std::string& text : Groups()) {
     INFO(text);
@@ -235,7 +232,7 @@ TEST_CASE("CudaQuantise, DrawnGraphsAgreeWithTheReferenceWithinAStep", "[cuda]")
     const Result<DrawnCase> drawn = ReadCase(DrawGraph(seed).text);
     REQUIRE(drawn.ok());
     if (std::ranges::none_of(drawn->graph.nodes(), IsOnIntegers)) continue;
-    const CudaLab lab;
+    const WatchedLab lab;
     const Graph graph = Simplified(drawn->graph);
     const Result<std::vector<Tensor>> values = EvaluateGraph(graph, drawn->inputs);
     REQUIRE(values.ok());
@@ -262,7 +259,7 @@ TEST_CASE("CudaQuantise, DrawnGraphsAgreeWithTheReferenceWithinAStep", "[cuda]")
 }
 
 TEST_CASE("CudaIntegerProducts, AQuantisedStretchIsOfferedWholeAndNotInParts", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto library = cuda::MakeOwnKernelsLibrary();
   for (const std::string& text : Groups()) {
     INFO(text);
@@ -285,7 +282,7 @@ TEST_CASE("CudaIntegerProducts, AQuantisedStretchIsOfferedWholeAndNotInParts", "
 }
 
 TEST_CASE("CudaIntegerProducts, WhatDoesNotFitIsRefusedWithTheReason", "[cuda]") {
-  const CudaLab lab;
+  const WatchedLab lab;
   const auto library = cuda::MakeOwnKernelsLibrary();
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"input a uint8[2,40000]\ninput b uint8[40000,2]\ny = MatMulInteger(a, b)\noutput y\n", "32 bits"},
