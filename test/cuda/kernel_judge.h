@@ -2,7 +2,7 @@
 //
 // - two threads of a block touch the same byte, one of them to write, only with a barrier between them, or with a
 //   meeting of their warp that orders memory (__syncwarp; shuffles and votes order none). Blocks of one launch never
-//   do. Atomics of several threads are no race among themselves, and order nothing either: nor do fences here, so that
+//   do. Atomics of several threads do not race with each other, and order nothing either; nor do fences here, so that
 //   a block which reads what it knows by an atomic to be there is told.
 // - no access lies outside the memory that there is, outside its array, or at an address its type does not allow.
 // - nothing is read that was never written: in shared memory, by this block.

@@ -174,7 +174,7 @@ TEST_CASE("KernelJudge, ThreadsThatDoNotMeetAtOneBarrierAreTold", "[cuda]") {
   CHECK(bench.Run("if (blockIdx.x == 1) return;\nfor (int i = 0; i < 3; ++i) __syncthreads();", 2).empty());
 }
 
-TEST_CASE("KernelJudge, AtomicsAreNoRaceAmongThemselvesAndOrderNothing", "[cuda]") {
+TEST_CASE("KernelJudge, AtomicsDoNotRaceWithEachOtherAndOrderNothing", "[cuda]") {
   Bench bench;
   bench.judge.MarkWritten(Bench::Address(bench.out.data()), sizeof(bench.out));
   bench.out.fill(0);
