@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-
-#include "partitiontuner/support/json.h"
 
 namespace pt {
 namespace {
@@ -16,48 +13,6 @@ struct Span {
   bool leads = false;
   double* share = nullptr;
 };
-
-std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step) {
-  if (const auto* group = std::get_if<RunGroup>(&step.work)) {
-    std::string label;
-    for (NodeId node : plan.candidates[group->candidate.index()].nodes) {
-      label += (label.empty() ? "" : " + ") + NodeLabel(graph, node);
-    }
-    return label;
-  }
-  const bool copy = std::holds_alternative<Copy>(step.work);
-  const InstanceId from = copy ? std::get<Copy>(step.work).from : std::get<Reorder>(step.work).from;
-  const ValueId value = plan.instances[from.index()].value;
-  return std::string(copy ? "copy " : "reorder ") + graph.value(value).name;
-}
-
-const char* CategoryOf(const Work& work) {
-  if (std::holds_alternative<RunGroup>(work)) return "kernel";
-  return std::holds_alternative<Copy>(work) ? "copy" : "reorder";
-}
-
-Json ArgumentsOf(const Graph& graph, const Plan& plan, const TraceEvent& event) {
-  const Step& step = plan.steps[event.step.index()];
-  Json arguments = Json::MakeObject();
-  arguments.Set("step", event.step.value);
-  arguments.Set("wait_ns", event.wait_ns).Set("expected_ns", step.expected_ns);
-  arguments.Set("simulated", event.simulated);
-  const auto* group = std::get_if<RunGroup>(&step.work);
-  if (group == nullptr) return arguments;
-  const Candidate& candidate = plan.candidates[group->candidate.index()];
-  arguments.Set("library", candidate.library).Set("variant", candidate.variant);
-  Json sources = Json::MakeArray();
-  for (NodeId node : candidate.nodes) {
-    for (const Source& source : graph.node(node).source) {
-      Json row = Json::MakeObject();
-      row.Set("index", source.index).Set("first_output", source.first_output);
-      if (!source.subgraph.empty()) row.Set("subgraph", source.subgraph);
-      sources.Push(std::move(row));
-    }
-  }
-  arguments.Set("sources", std::move(sources));
-  return arguments;
-}
 
 }  // namespace
 
@@ -93,33 +48,6 @@ TraceShares SharesOf(const Trace& trace, const Platform& platform, const Plan& p
   }
   shares.overhead = std::max(0.0, 1.0 - shares.kernels - shares.reorders - shares.copies - shares.waits);
   return shares;
-}
-
-std::string ToTraceEventJson(const Trace& trace, const Platform& platform, const Graph& graph, const Plan& plan) {
-  Json events = Json::MakeArray();
-  std::set<UnitId> named;
-  for (const TraceEvent& event : trace.events) {
-    if (!named.insert(event.unit).second) continue;
-    Json arguments = Json::MakeObject();
-    arguments.Set("name", platform.unit(event.unit).name);
-    Json lane = Json::MakeObject();
-    lane.Set("name", "thread_name").Set("ph", "M").Set("pid", 1).Set("tid", event.unit.value);
-    lane.Set("args", std::move(arguments));
-    events.Push(std::move(lane));
-  }
-  for (const TraceEvent& event : trace.events) {
-    Json row = Json::MakeObject();
-    row.Set("name", WorkLabel(graph, plan, plan.steps[event.step.index()]));
-    row.Set("cat", CategoryOf(plan.steps[event.step.index()].work)).Set("ph", "X");
-    row.Set("ts", static_cast<double>(event.start_ns) / 1000.0);  // the format counts microseconds
-    row.Set("dur", static_cast<double>(event.end_ns - event.start_ns) / 1000.0);
-    row.Set("pid", 1).Set("tid", event.unit.value);
-    row.Set("args", ArgumentsOf(graph, plan, event));
-    events.Push(std::move(row));
-  }
-  Json file = Json::MakeObject();
-  file.Set("displayTimeUnit", "ns").Set("traceEvents", std::move(events));
-  return WriteJson(file, -1);
 }
 
 }  // namespace pt

@@ -3,39 +3,28 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/plan/work.h"
+
 namespace pt {
 namespace {
 
-struct Life {
-  int64_t from_ns = 0, to_ns = 0;
-};
+using Life = StepTime;
 
 // From the first step that makes each instance to the last one that reads it.
-std::vector<Life> LivesOfInstances(const Plan& plan) {
+std::vector<Life> LivesOfInstances(const Plan& plan, std::span<const StepTime> times, int64_t end_ns) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   std::vector<Life> lives(plan.instances.size(), {kNever, -1});
-  const auto make = [&](InstanceId id, const Step& step) {
-    lives[id.index()].from_ns = std::min(lives[id.index()].from_ns, step.expected_start_ns);
-  };
-  const auto read = [&](InstanceId id, const Step& step) {
-    lives[id.index()].to_ns = std::max(lives[id.index()].to_ns, step.expected_start_ns + step.expected_ns);
-  };
-  for (const Step& step : plan.steps) {
-    if (const auto* run = std::get_if<RunGroup>(&step.work)) {
-      for (const InstanceId id : run->in) read(id, step);
-      for (const InstanceId id : run->out) make(id, step);
-    } else if (const auto* copy = std::get_if<Copy>(&step.work)) {
-      read(copy->from, step);
-      make(copy->to, step);
-    } else {
-      const auto& reorder = std::get<Reorder>(step.work);
-      read(reorder.from, step);
-      make(reorder.to, step);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    for (const InstanceId id : ReadsOf(plan.steps[s].work)) {
+      lives[id.index()].end_ns = std::max(lives[id.index()].end_ns, times[s].end_ns);
+    }
+    for (const InstanceId id : WritesOf(plan.steps[s].work)) {
+      lives[id.index()].start_ns = std::min(lives[id.index()].start_ns, times[s].start_ns);
     }
   }
   for (Life& life : lives) {
-    if (life.from_ns == kNever) life.from_ns = 0;
-    if (life.to_ns < 0) life.to_ns = std::max(life.from_ns, plan.makespan.ns);
+    if (life.start_ns == kNever) life.start_ns = 0;
+    if (life.end_ns < 0) life.end_ns = std::max(life.start_ns, end_ns);
   }
   return lives;
 }
@@ -57,8 +46,8 @@ MemoryUse UseOfArena(const std::vector<PlacedLife>& blocks) {
   };
   std::vector<Change> changes;
   for (const PlacedLife& block : blocks) {
-    changes.push_back({block.life.from_ns, 1, &block});
-    changes.push_back({block.life.to_ns, -1, &block});
+    changes.push_back({block.life.start_ns, 1, &block});
+    changes.push_back({block.life.end_ns, -1, &block});
   }
   // What ends makes room for what begins at the same time; what lives for no time is never seen.
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
@@ -85,20 +74,31 @@ MemoryUse UseOfArena(const std::vector<PlacedLife>& blocks) {
 
 }  // namespace
 
+std::vector<StepTime> ExpectedTimes(const Plan& plan) {
+  std::vector<StepTime> times;
+  for (const Step& step : plan.steps) {
+    times.push_back({step.expected_start_ns, step.expected_start_ns + step.expected_ns});
+  }
+  return times;
+}
+
 std::map<DeviceId, MemoryUse> MemoryUseOf(const Plan& plan) {
-  const std::vector<Life> lives = LivesOfInstances(plan);
+  return MemoryUseOf(plan, ExpectedTimes(plan), plan.makespan.ns);
+}
+
+std::map<DeviceId, MemoryUse> MemoryUseOf(const Plan& plan, std::span<const StepTime> times, int64_t end_ns) {
+  const std::vector<Life> lives = LivesOfInstances(plan, times, end_ns);
   std::map<DeviceId, MemoryUse> uses;
   for (const auto& [device, arena] : plan.memory) {
     std::vector<PlacedLife> blocks;
     const auto add = [&](const Life& life, uint64_t offset, uint64_t bytes) {
-      if (bytes > 0 && life.from_ns < life.to_ns) blocks.push_back({life, offset, bytes});
+      if (bytes > 0 && life.start_ns < life.end_ns) blocks.push_back({life, offset, bytes});
     };
     for (const Placement& placement : arena.placements) {
       add(lives[placement.instance.index()], placement.offset, placement.bytes);
     }
     for (const ScratchPlacement& scratch : arena.scratch) {
-      const Step& step = plan.steps[scratch.step.index()];
-      add({step.expected_start_ns, step.expected_start_ns + step.expected_ns}, scratch.offset, scratch.bytes);
+      add(times[scratch.step.index()], scratch.offset, scratch.bytes);
     }
     if (!blocks.empty()) uses[device] = UseOfArena(blocks);
   }

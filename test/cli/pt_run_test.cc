@@ -9,6 +9,7 @@
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/json.h"
 #include "test/cli/tools.h"
+#include "test/testing/trace_checks.h"
 
 namespace pt::testing::pt_run_test {
 namespace {
@@ -394,7 +395,9 @@ TEST_CASE("PtRun, TraceIsJsonAndDoesNotDisturbStandardOutput", "[cli]") {
   Parsed(result);
   const auto text = ReadFile(trace, 0);
   REQUIRE(text.ok());
-  CHECK(ParseJson(*text, trace).ok());
+  const TraceTally tally = CheckTraceEvents(*text);
+  CHECK(tally.steps.at("measured") == tally.steps.at("predicted"));
+  CHECK(tally.counters.contains("measured: memory of cpu"));
 }
 
 TEST_CASE("PtRun, ResidualsAddUpAndNameEveryStep", "[cli]") {

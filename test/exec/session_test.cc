@@ -11,6 +11,7 @@
 #include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "test/exec/session_setting.h"
+#include "test/testing/trace_checks.h"
 
 namespace pt::testing::session_test {
 
@@ -62,9 +63,9 @@ TEST_CASE("Session, DiamondOnTwoCoresReportsItsTrace", "[exec]") {
   CHECK(shares.kernels > 0);
   CHECK(shares.kernels + shares.reorders + shares.copies + shares.waits + shares.overhead > 0.999);
   CHECK(shares.kernels + shares.reorders + shares.copies + shares.waits + shares.overhead < 1.001);
-  const Result<Json> json = ParseJson(ToTraceEventJson(trace, platform, *setting.graph, plan), "trace");
-  REQUIRE(json.ok());
-  CHECK(json->find("traceEvents")->as_array()->size() == 4 + 3);  // steps and lane names
+  const TraceTally tally = CheckTraceEvents(ToTraceEventJson(trace, platform, *setting.graph, plan));
+  CHECK(tally.steps.at("measured") == 4);
+  CHECK(tally.arrows.at("measured: data") == 3);  // into both branches, and from the second into their sum
 }
 
 TEST_CASE("Session, IndependentBranchesRunAtTheSameTime", "[exec]") {

@@ -4,7 +4,6 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "partitiontuner/graph/graph_text.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing::trace_test {
@@ -32,31 +31,6 @@ TEST_CASE("Trace, SharesAddUpToTheCoresTimesTheMakespan", "[exec]") {
   CHECK(shares.waits == Catch::Approx((15 + 5 + 20 + 20) / 200.0));
   CHECK(shares.overhead == Catch::Approx((10 + 5 + 5) / 200.0));
   CHECK(SharesOf(Trace(), platform, Plan()).kernels == 0);
-}
-
-TEST_CASE("Trace, EventJsonEscapesNamesAndHoldsOneLaneAUnit", "[exec]") {
-  const Platform platform = MakeTestPlatform(1, false);
-  const Graph graph = ParseGraph("input x float32[2]\ny = Mix(x) : float32[2]\noutput y\n").value();
-  Plan plan;
-  Candidate candidate;
-  candidate.nodes = {NodeId(0u)};
-  candidate.library = "quote \" and newline \n";
-  plan.candidates.push_back(candidate);
-  plan.steps.resize(1);
-  plan.steps[0].unit = UnitId(0u);
-  plan.steps[0].work = RunGroup{PlanCandidateId(0u), {}, {}};
-  Trace trace;
-  trace.run_ns = 2000;
-  trace.events = {{StepId(0u), UnitId(0u), 7, 250, 1750, false}};
-  const Result<Json> json = ParseJson(ToTraceEventJson(trace, platform, graph, plan), "trace");
-  REQUIRE(json.ok());
-  const Json::Array& events = *json->find("traceEvents")->as_array();
-  REQUIRE(events.size() == 2);
-  CHECK(*events[0].find("args")->find("name")->as_string() == "cpu[0]");
-  CHECK(events[1].find("ts")->as_number() == 0.25);
-  CHECK(events[1].find("dur")->as_number() == 1.5);
-  CHECK(*events[1].find("args")->find("library")->as_string() == candidate.library);
-  CHECK(*events[1].find("args")->find("wait_ns")->as_int() == 7);
 }
 
 }  // namespace pt::testing::trace_test

@@ -51,6 +51,16 @@ TEST_CASE("MemoryUse, ScratchCountsDuringItsStep", "[plan]") {
   CHECK(MemoryUseOf(plan).empty());
 }
 
+TEST_CASE("MemoryUse, OfARunGoesByTheTimesOfItsSteps", "[plan]") {
+  Plan plan = TwoSteps();
+  plan.memory[kHostDevice] = {
+      1000, {{InstanceId(0u), 0, 100, {}}, {InstanceId(1u), 100, 50, {}}}, {{StepId(1u), 150, 7}}};
+  const std::vector<StepTime> times = {{5, 20}, {30, 70}};
+  CHECK(MemoryUseOf(plan, times, 90).at(kHostDevice).bytes_at == Curve{{5, 100}, {30, 157}, {70, 50}, {90, 0}});
+  CHECK(MemoryUseOf(plan, ExpectedTimes(plan), plan.makespan.ns).at(kHostDevice).bytes_at ==
+        MemoryUseOf(plan).at(kHostDevice).bytes_at);
+}
+
 TEST_CASE("MemoryUse, NeverMoreThanTheArena", "[plan]") {
   const testing::World world = testing::MakeWorld(testing::Inception(4));
   for (const char* planner : {"search", "heft"}) {
