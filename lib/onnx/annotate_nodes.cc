@@ -11,7 +11,8 @@ namespace pt {
 namespace {
 
 // Numbers of onnx.proto.
-constexpr uint32_t kGraphOfModel = 7, kNodeOfGraph = 1, kInitializerOfGraph = 5, kMetadataOfNode = 9,
+constexpr uint32_t kGraphOfModel = 7, kNodeOfGraph = 1, kInitializerOfGraph = 5, kAttributeOfNode = 5,
+                   kMetadataOfNode = 9, kNameOfAttribute = 1, kGraphOfAttribute = 6, kGraphsOfAttribute = 11,
                    kExternalOfTensor = 13, kKey = 1, kValue = 2;
 
 // A field of a message in memory.
@@ -57,23 +58,16 @@ Result<std::string_view> TextOf(std::string_view entry, uint32_t number) {
   return text;
 }
 
-Result<std::string> AnnotatedNode(std::string_view node, std::string_view prefix, const NodeNotes& notes) {
-  std::string bytes;
-  for (WireReader reader(node); !reader.at_end();) {
+bool IsGraph(const Part& field) {
+  return field.is_message && (field.number == kGraphOfAttribute || field.number == kGraphsOfAttribute);
+}
+
+Result<bool> HoldsGraph(std::string_view attribute) {
+  for (WireReader reader(attribute); !reader.at_end();) {
     PT_ASSIGN(const Part field, reader.Next());
-    if (field.number == kMetadataOfNode && field.is_message) {
-      PT_ASSIGN(const std::string_view key, TextOf(field.content, kKey));
-      if (key.starts_with(prefix)) continue;
-    }
-    bytes += field.whole;
+    if (IsGraph(field)) return true;
   }
-  for (const auto& [key, value] : notes) {
-    std::string entry;
-    AppendWireMessage(kKey, key, entry);
-    AppendWireMessage(kValue, value, entry);
-    AppendWireMessage(kMetadataOfNode, entry, bytes);
-  }
-  return bytes;
+  return false;
 }
 
 Status AddExternalFile(std::string_view tensor, std::vector<std::string>& files) {
@@ -87,24 +81,81 @@ Status AddExternalFile(std::string_view tensor, std::vector<std::string>& files)
   return {};
 }
 
-Result<std::string> AnnotatedGraph(std::string_view graph, std::string_view prefix, const NotesOfNode& notes,
-                                   AnnotatedModel& model) {
-  std::string bytes;
-  bytes.reserve(graph.size());
-  for (WireReader reader(graph); !reader.at_end();) {
-    PT_ASSIGN(const Part field, reader.Next());
-    if (field.number == kNodeOfGraph && field.is_message) {
-      PT_ASSIGN(const std::string node, AnnotatedNode(field.content, prefix, notes(model.nodes++)));
-      AppendWireMessage(kNodeOfGraph, node, bytes);
-      continue;
+// Graphs within attributes of nodes within graphs, as deep as ScanModelBytes allows.
+class Annotator {
+ public:
+  Annotator(std::string_view prefix, const NotesOfNode& notes, AnnotatedModel& model)
+      : prefix_(prefix), notes_(notes), model_(model) {}
+
+  Result<std::string> Graph(std::string_view graph, const std::string& path) {
+    std::string bytes;
+    bytes.reserve(graph.size());
+    NodePlace place{path, 0};
+    for (WireReader reader(graph); !reader.at_end();) {
+      PT_ASSIGN(const Part field, reader.Next());
+      if (field.number == kNodeOfGraph && field.is_message) {
+        PT_ASSIGN(const std::string node, Node(field.content, place));
+        AppendWireMessage(kNodeOfGraph, node, bytes);
+        ++place.index;
+        continue;
+      }
+      if (field.number == kInitializerOfGraph && field.is_message) {
+        PT_CHECK_OK(AddExternalFile(field.content, model_.external_files));
+      }
+      bytes += field.whole;
     }
-    if (field.number == kInitializerOfGraph && field.is_message) {
-      PT_CHECK_OK(AddExternalFile(field.content, model.external_files));
-    }
-    bytes += field.whole;
+    return bytes;
   }
-  return bytes;
-}
+
+ private:
+  Result<std::string> Node(std::string_view node, const NodePlace& place) {
+    ++model_.nodes;
+    std::string bytes;
+    for (WireReader reader(node); !reader.at_end();) {
+      PT_ASSIGN(const Part field, reader.Next());
+      if (field.number == kMetadataOfNode && field.is_message) {
+        PT_ASSIGN(const std::string_view key, TextOf(field.content, kKey));
+        if (key.starts_with(prefix_)) continue;
+      }
+      const bool is_attribute = field.number == kAttributeOfNode && field.is_message;
+      PT_ASSIGN(const bool holds_graph, is_attribute ? HoldsGraph(field.content) : Result<bool>(false));
+      if (holds_graph) {
+        PT_ASSIGN(const std::string attribute, Attribute(field.content, place));
+        AppendWireMessage(kAttributeOfNode, attribute, bytes);
+      } else {
+        bytes += field.whole;
+      }
+    }
+    for (const auto& [key, value] : notes_(place)) {
+      std::string entry;
+      AppendWireMessage(kKey, key, entry);
+      AppendWireMessage(kValue, value, entry);
+      AppendWireMessage(kMetadataOfNode, entry, bytes);
+    }
+    return bytes;
+  }
+
+  Result<std::string> Attribute(std::string_view attribute, const NodePlace& node) {
+    PT_ASSIGN(const std::string_view name, TextOf(attribute, kNameOfAttribute));
+    const std::string path =
+        (node.subgraph.empty() ? "" : node.subgraph + "/") + std::to_string(node.index) + "." + std::string(name);
+    std::string bytes;
+    for (WireReader reader(attribute); !reader.at_end();) {
+      PT_ASSIGN(const Part field, reader.Next());
+      if (!IsGraph(field)) {
+        bytes += field.whole;
+        continue;
+      }
+      PT_ASSIGN(const std::string graph, Graph(field.content, path));
+      AppendWireMessage(field.number, graph, bytes);
+    }
+    return bytes;
+  }
+
+  std::string_view prefix_;
+  const NotesOfNode& notes_;
+  AnnotatedModel& model_;
+};
 
 }  // namespace
 
@@ -114,13 +165,14 @@ Result<AnnotatedModel> AnnotateNodes(std::string_view model, std::string_view pr
   (void)counts;
   AnnotatedModel annotated;
   annotated.bytes.reserve(model.size());
+  Annotator annotator(prefix, notes, annotated);
   for (WireReader reader(model); !reader.at_end();) {
     PT_ASSIGN(const Part field, reader.Next());
     if (field.number != kGraphOfModel || !field.is_message) {
       annotated.bytes += field.whole;
       continue;
     }
-    PT_ASSIGN(const std::string graph, AnnotatedGraph(field.content, prefix, notes, annotated));
+    PT_ASSIGN(const std::string graph, annotator.Graph(field.content, ""));
     AppendWireMessage(kGraphOfModel, graph, annotated.bytes);
   }
   if (annotated.bytes.size() > limits.file_bytes) {

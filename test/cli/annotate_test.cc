@@ -8,7 +8,7 @@
 namespace pt::testing::annotate_test {
 namespace {
 
-NodeNotes NoNotes(uint64_t) { return {}; }
+NodeNotes NoNotes(const NodePlace&) { return {}; }
 
 TEST_CASE("Annotate, NotesThePlanAndLeavesTheModel", "[cli]") {
   const Workplace place;
@@ -48,6 +48,58 @@ TEST_CASE("Annotate, SaysWhichNodesHaveNoStep", "[cli]") {
   CHECK(planned.exit_code == 0);
   CHECK(planned.err.find("2 nodes in steps, 1 folded") != std::string::npos);
   CHECK(ReadFile(made, 0)->find("partitiontuner.folded") != std::string::npos);
+}
+
+// x: an If on an input, whose nodes run within its step; a Loop of three trips, which is unrolled; an If on a constant,
+// of which one branch is left.
+std::string ModelOfNestedGraphs() {
+  const auto branch = [](const char* op, const char* name) {
+    GraphParts parts;
+    parts.nodes = {NodeBytes(op, {"x"}, {name})};
+    parts.outputs = {ValueInfo(name, 1, {"4"})};
+    return GraphBytes(parts);
+  };
+  GraphParts body;
+  body.inputs = {ValueInfo("trip", 7, {}), ValueInfo("going", 9, {}), ValueInfo("v", 1, {"4"})};
+  body.nodes = {NodeBytes("Identity", {"going"}, {"still"}), NodeBytes("Cos", {"v"}, {"next"})};
+  body.outputs = {ValueInfo("still", 9, {}), ValueInfo("next", 1, {"4"})};
+  GraphParts graph;
+  graph.inputs = {ValueInfo("x", 1, {"4"}), ValueInfo("c", 9, {})};
+  graph.outputs = {ValueInfo("y", 1, {"4"})};
+  graph.initializers = {Int64Tensor("trips", {}, {3}), RawTensor("true", 9, {}, std::string(1, 1))};
+  graph.nodes = {
+      NodeBytes("If", {"c"}, {"a"},
+                {GraphAttribute("then_branch", branch("Sin", "s")), GraphAttribute("else_branch", branch("Exp", "e"))}),
+      NodeBytes("Loop", {"trips", "true", "a"}, {"l"}, {GraphAttribute("body", GraphBytes(body))}),
+      NodeBytes(
+          "If", {"true"}, {"b"},
+          {GraphAttribute("then_branch", branch("Atan", "t")), GraphAttribute("else_branch", branch("Tanh", "u"))}),
+      NodeBytes("Add", {"l", "b"}, {"y"})};
+  return ModelBytes(graph);
+}
+
+TEST_CASE("Annotate, NotesTheNodesOfNestedGraphs", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Write("m.onnx", ModelOfNestedGraphs()), made = place.path() + "/made.onnx",
+                    db = place.path() + "/p.db";
+  REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "1ms", "-q"}).exit_code == 0);
+  const CommandResult planned = RunTool("pt-plan", {model, "--db", db, "--annotate", made});
+  INFO(planned.err);
+  REQUIRE(planned.exit_code == 0);
+  const std::string bytes = *ReadFile(made, 0);
+  // Each operator's notes stand behind it, before the next node.
+  const auto notes_behind = [&](const std::string& op) {
+    const size_t at = bytes.find("\x22" + std::string(1, static_cast<char>(op.size())) + op);
+    REQUIRE(at != std::string::npos);
+    const size_t end = bytes.find("partitiontuner.", bytes.find("partitiontuner.", at) + 1);
+    return bytes.substr(at, end - at);
+  };
+  for (const char* op : {"Sin", "Exp"}) CHECK(notes_behind(op).find("partitiontuner.within_step") != std::string::npos);
+  for (const char* op : {"Cos", "Atan", "Add"})
+    CHECK(notes_behind(op).find("partitiontuner.step") != std::string::npos);
+  CHECK(notes_behind("Tanh").find("partitiontuner.folded") != std::string::npos);
+  CHECK(AnnotateNodes(bytes, "partitiontuner.", NoNotes)->bytes == *ReadFile(model, 0));
+  CHECK(RunTool("pt-run", {made, "--db", db, "--iterations", "1", "--verify", "reference"}).exit_code == 0);
 }
 
 TEST_CASE("Annotate, RefusesTheModelItselfAndOtherReports", "[cli]") {

@@ -15,20 +15,58 @@ namespace {
 
 constexpr std::string_view kPrefix = "partitiontuner.";
 
-// The steps that run each node of the file, by its index there. A node that was cut into several has several.
-std::map<uint64_t, std::vector<StepId>> StepsOfFile(const Graph& planned, const Plan& plan) {
-  std::map<uint64_t, std::vector<StepId>> steps;
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const auto* run = std::get_if<RunGroup>(&plan.steps[s].work);
-    if (run == nullptr) continue;
-    for (const NodeId node : plan.candidates[run->candidate.index()].nodes) {
-      for (const Source& source : planned.node(node).source) {
-        std::vector<StepId>& known = steps[source.index];
-        if (source.subgraph.empty() && (known.empty() || known.back() != StepId(s))) known.emplace_back(s);
+// The steps of a node of the file: those that run it, several where it was cut, and those that run an operator around
+// it.
+struct StepsOfNode {
+  std::vector<StepId> run, within;
+};
+
+class StepsOfFile {
+ public:
+  StepsOfFile(const Graph& planned, const Plan& plan) {
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      const auto* run = std::get_if<RunGroup>(&plan.steps[s].work);
+      if (run == nullptr) continue;
+      for (const NodeId node : plan.candidates[run->candidate.index()].nodes) {
+        for (const Source& source : planned.node(node).source) Add(StepId(s), Steps(source).run);
+        AddNested(StepId(s), planned.node(node));
       }
     }
   }
-  return steps;
+
+  const StepsOfNode& of(const NodePlace& node) const {
+    static const StepsOfNode none;
+    const auto found = steps_.find(node);
+    return found == steps_.end() ? none : found->second;
+  }
+
+ private:
+  StepsOfNode& Steps(const Source& source) { return steps_[{source.subgraph, source.index}]; }
+
+  static void Add(StepId step, std::vector<StepId>& known) {
+    if (known.empty() || known.back() != step) known.push_back(step);
+  }
+
+  void AddNested(StepId step, const Node& outer) {
+    for (const Subgraph& nested : outer.subgraphs) {
+      for (const Node& inner : nested.graph->nodes()) {
+        for (const Source& source : inner.source) Add(step, Steps(source).within);
+        AddNested(step, inner);
+      }
+    }
+  }
+
+  std::map<NodePlace, StepsOfNode> steps_;
+};
+
+// Of a node that runs with the operator around it, as often as that says: what it takes by itself is in no plan.
+NodeNotes NotesWithin(const std::vector<StepId>& ids, const Platform& platform, const Plan& plan) {
+  std::vector<std::string> steps, units;
+  for (const StepId id : ids) {
+    steps.push_back(std::to_string(id.index()));
+    units.push_back(platform.unit(plan.steps[id.index()].unit).name);
+  }
+  return {{std::string(kPrefix) + "within_step", Joined(steps)}, {std::string(kPrefix) + "unit", Joined(units)}};
 }
 
 NodeNotes NotesOf(const std::vector<StepId>& ids, const Graph& planned, const Platform& platform, const Plan& plan) {
@@ -80,11 +118,12 @@ Status WriteAnnotated(const PlanFlags& flags, const Graph& planned, const Platfo
   if (flags.annotate.empty()) return {};
   const Limits limits;
   PT_ASSIGN(const std::string model, ReadFile(flags.common.model, limits.file_bytes));
-  const std::map<uint64_t, std::vector<StepId>> steps = StepsOfFile(planned, plan);
+  const StepsOfFile steps(planned, plan);
   uint64_t folded = 0;
-  const auto notes = [&](uint64_t node) -> NodeNotes {
-    const auto found = steps.find(node);
-    if (found != steps.end() && !found->second.empty()) return NotesOf(found->second, planned, platform, plan);
+  const auto notes = [&](const NodePlace& node) -> NodeNotes {
+    const StepsOfNode& known = steps.of(node);
+    if (!known.run.empty()) return NotesOf(known.run, planned, platform, plan);
+    if (!known.within.empty()) return NotesWithin(known.within, platform, plan);
     ++folded;
     return {{std::string(kPrefix) + "folded", "no step: computed while loading, part of other nodes, or not needed"}};
   };

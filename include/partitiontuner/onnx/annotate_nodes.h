@@ -2,6 +2,7 @@
 // stays as it is, byte for byte: weights, references to external data and fields that the loader skips.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,16 +17,24 @@ namespace pt {
 
 struct AnnotatedModel {
   std::string bytes;
-  uint64_t nodes = 0;                       // of the main graph
+  uint64_t nodes = 0;                       // of all graphs
   std::vector<std::string> external_files;  // that initialisers lie in, as the file names them
 };
 
-// Of a node of the main graph, by its index in the file: keys and values.
-using NodeNotes = std::vector<std::pair<std::string, std::string>>;
-using NotesOfNode = std::function<NodeNotes(uint64_t node)>;
+// A node of the main graph or of a nested one: the two together tell it apart, as in Source.
+struct NodePlace {
+  std::string subgraph;  // "" at the top, else "12.then_branch/3.body"
+  uint64_t index = 0;    // within its graph in the file
+  friend auto operator<=>(const NodePlace&, const NodePlace&) = default;
+};
 
-// model: the bytes of a file. Notes that begin with `prefix` are of an earlier call, and go; those of others stay.
-// Errors: kInvalidInput where it is not the file of a model; "annotate.size" where it becomes larger than files may be.
+// Keys and values.
+using NodeNotes = std::vector<std::pair<std::string, std::string>>;
+using NotesOfNode = std::function<NodeNotes(const NodePlace& node)>;
+
+// model: the bytes of a file. Nodes of functions have no notes: they run wherever the function is called. Notes that
+// begin with `prefix` are of an earlier call, and go; those of others stay. Errors: kInvalidInput where it is not the
+// file of a model; "annotate.size" where it becomes larger than files may be.
 Result<AnnotatedModel> AnnotateNodes(std::string_view model, std::string_view prefix, const NotesOfNode& notes,
                                      const Limits& limits = {});
 
