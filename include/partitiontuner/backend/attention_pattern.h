@@ -12,6 +12,7 @@ namespace pt {
 
 inline constexpr size_t kMostAttentionMasks = 2;
 
+// Which values are what in an attention that a group of plain operators computes.
 struct AttentionPattern {
   // Matrices are read and written where they lie: dim d of the product is dim dims[d] of the value.
   struct Matrices {

@@ -123,6 +123,7 @@ class Stream {
 // From the side of the driver that copies. The other side is its peer: the host, or a device it CanReach.
 enum class CopyDirection : uint8_t { kToDevice, kFromDevice, kWithin };
 
+// Memory and streams of one device, as a backend brings them.
 class DeviceDriver {
  public:
   virtual ~DeviceDriver() = default;
@@ -224,6 +225,7 @@ class SubgraphCompiler {
   virtual Result<std::shared_ptr<const CompiledSubgraph>> Compile(std::shared_ptr<const Graph> graph) = 0;
 };
 
+// What a kernel is compiled for.
 struct CompileContext {
   const Platform& platform;
   DeviceDriver& device;
@@ -244,6 +246,7 @@ class BoundKernel {
   virtual Status Enqueue(const RunContext& run) noexcept = 0;
 };
 
+// A compiled candidate, which is bound to the memory of each run state.
 class Kernel {
  public:
   virtual ~Kernel() = default;

@@ -42,11 +42,13 @@ struct DeviceKind {
   Result<std::unique_ptr<DeviceDriver>> (*make_driver)(const Platform& platform, DeviceId id) = nullptr;
 };
 
+// A library of a backend, and how it is made.
 struct LibraryRow {
   std::string_view name, summary;
   std::unique_ptr<Library> (*make)() = nullptr;
 };
 
+// What one backend of the build brings.
 struct Backend {
   std::string_view name;
   std::vector<DeviceKind> device_kinds;

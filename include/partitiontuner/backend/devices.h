@@ -30,6 +30,7 @@ class SimulatedCalls {
   std::vector<std::string> calls_;
 };
 
+// How a simulated device passes its time.
 struct SimulatedOptions {
   SimulatedClock clock = SimulatedClock::kVirtual;
   SimulatedCalls* calls = nullptr;  // outlives the driver

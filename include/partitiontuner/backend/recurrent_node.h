@@ -11,6 +11,7 @@
 
 namespace pt {
 
+// An LSTM, GRU or RNN with all its sizes, for kernels.
 struct RecurrentNode {
   RecurrentCell cell = RecurrentCell::kLstm;
   int64_t time = 0, batch = 0, input = 0, hidden = 0;

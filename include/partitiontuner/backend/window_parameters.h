@@ -10,6 +10,7 @@
 
 namespace pt {
 
+// A convolution's or pooling's windows with the sizes of its tensors known.
 struct WindowParameters {
   using Dims = std::vector<int64_t>;
 

@@ -15,6 +15,7 @@
 namespace pt {
 
 struct Layout {
+  // A dim cut into parts of `size` elements, which lie innermost.
   struct Block {
     uint8_t dim = 0;
     uint32_t size = 0;

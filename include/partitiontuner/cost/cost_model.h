@@ -62,6 +62,7 @@ struct SegmentLaunch {
   int64_t ns(size_t steps) const;  // of a launch of that many, rounded
 };
 
+// What a device's work costs beside its kernels.
 struct DeviceCost {
   std::optional<SegmentLaunch> segments;  // of a device that captures; empty where that is not known
   // Time of the core that launches: to let its stream wait for the event of another one. 0 where it is not known.

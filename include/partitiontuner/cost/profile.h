@@ -14,6 +14,7 @@
 
 namespace pt {
 
+// What is known of one key: its time, or why it cannot run.
 struct Measurement {
   std::string key_text;  // MeasurementKey::text; its hash is HashText of it
   int64_t median_ns = 0;

@@ -30,6 +30,7 @@
 
 namespace pt {
 
+// What an engine uses of the machine, and where it keeps measurements.
 struct EngineOptions {
   MachineOptions machine;
   // Empty = ProfileDb::DefaultPath(); "none" = no database. Measuring creates it; where it is absent, nothing is

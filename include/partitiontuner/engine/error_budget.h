@@ -9,6 +9,7 @@
 
 namespace pt {
 
+// How far a plan in lower precision may lie from fp32, and the data that decides it.
 struct ErrorBudget {
   // The largest RelativeError (engine/verify.h) of the plan's outputs against those of the plan in fp32; above 0.
   double max_error = 1e-2;

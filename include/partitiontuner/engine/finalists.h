@@ -11,6 +11,7 @@
 
 namespace pt {
 
+// How many plans run beside each other before one is kept, and for how long.
 struct FinalistOptions {
   // Plans that run; at least 1. Those without the runtimes of plugins, and by each of them, run beyond that number
   // where their predictions are within a quarter of the first one's; so does, in any case, the best plan in one stream
@@ -24,6 +25,7 @@ struct FinalistOptions {
   std::chrono::nanoseconds turn{20'000'000};  // at least one run
 };
 
+// A plan that ran beside the others.
 struct Finalist {
   // As PlanOptions::planner names it, with the seed where that was not the one asked for, ", refined 1" and so on,
   // ", without openvino", ", by openvino".
@@ -35,6 +37,7 @@ struct Finalist {
   double noise = 0;         // of the speedup: two standard errors of that median
 };
 
+// The plans that ran, and the one to keep.
 struct FinalChoice {
   std::vector<Finalist> finalists;  // the one of the planner asked for first, the others by beside_ns
   size_t chosen = 0;

@@ -22,6 +22,7 @@ namespace pt {
 // Settings of plans that begin so name inputs that the model was loaded to know as constants, and their numbers.
 inline constexpr std::string_view kConstantSetting = "constant ";
 
+// How a model is loaded: what it leaves open, and what may be done to it.
 struct ModelOptions {
   LoadOptions load;
   std::map<std::string, int64_t> dims;                 // by dim name: --dim batch=1

@@ -23,6 +23,7 @@ struct PredictedGain {
   bool is_sure() const { return share > uncertainty; }
 };
 
+// What a plan is made by and within.
 struct PlanOptions {
   std::string planner = "search";  // "single:cpu", "random:7"
   Constraints constraints = {};

@@ -16,6 +16,7 @@
 
 namespace pt {
 
+// What holds for the plans and sessions of all sizes.
 struct ShapedSessionsOptions {
   ModelOptions model;  // holds for all sizes; input_dims come with the calls
   // Of the constraints, memory caps alone: the others name nodes and values of a graph, which sizes do not share. The

@@ -18,6 +18,7 @@
 
 namespace pt {
 
+// How many requests run and wait at once.
 struct RequestQueueOptions {
   // Runs at once, each with a thread of the queue and memory of the session (SessionOptions::max_run_states is the most
   // there is). 0: Session::parallel_runs.
@@ -26,6 +27,7 @@ struct RequestQueueOptions {
   uint32_t waiting = 64;
 };
 
+// How a request went.
 struct RequestReport {
   RunReport run;
   int64_t waited_ns = 0;  // from Submit until the run began

@@ -39,6 +39,7 @@ enum class AloneRuns : uint8_t {
   kAnyCore,
 };
 
+// How a session runs its plan.
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
@@ -78,6 +79,7 @@ struct LentTensor {
   const Datum* datum = nullptr;
 };
 
+// What holds for one run.
 struct RunOptions {
   // Both end the run with kRunFailed, wherever it is: waiting for a run state or for cores, between two steps, or done
   // with the last one. A host kernel that has begun goes on to its end.
@@ -86,6 +88,7 @@ struct RunOptions {
   Trace* trace = nullptr;  // filled when not null
 };
 
+// How a run went.
 struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock where a device has one

@@ -9,6 +9,7 @@
 
 namespace pt {
 
+// A step as it ran.
 struct TraceEvent {
   StepId step;
   UnitId unit;
@@ -27,7 +28,9 @@ struct TraceShares {
 };
 TraceShares SharesOf(const Trace& trace, const Platform& platform, const Plan& plan);
 
-// Trace Event Format JSON: one lane a unit, names and sources escaped; opens in Perfetto.
+// Trace Event Format JSON, which opens in Perfetto: the run and, above it, what the plan expected, each with a track a
+// unit; arrows from step to step where one on another unit makes what is read, or is waited for; a counter of the bytes
+// in use in each device's arena. The trace is of a run of this plan, which is sane: ids in range.
 std::string ToTraceEventJson(const Trace& trace, const Platform& platform, const Graph& graph, const Plan& plan);
 
 }  // namespace pt

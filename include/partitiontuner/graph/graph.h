@@ -31,6 +31,7 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
+// What is known of a value before it is computed.
 struct ValueType {
   DataType type = DataType::kUndefined;
   bool ranked = false;  // false: even the rank is unknown
@@ -63,6 +64,7 @@ struct Source {
   std::string first_output;  // name of its first output there
 };
 
+// An operator with what it reads and makes.
 struct Node {
   std::string op;      // "Conv"
   std::string domain;  // "" = ai.onnx
@@ -82,12 +84,14 @@ struct Node {
   const Attribute* find(std::string_view attribute) const;
 };
 
+// Where a value is read.
 struct Use {
   NodeId node;
   uint32_t input = 0;  // index into that node's inputs
   friend bool operator==(const Use&, const Use&) = default;
 };
 
+// What nodes read and make: a tensor, or what `other` of its type says.
 struct Value {
   std::string name;  // as in the file; unique within the graph when not empty
   ValueType type;

@@ -6,9 +6,11 @@
 
 namespace pt {
 
+// A number of type float16.
 struct Half {  // IEEE binary16
   uint16_t bits = 0;
 };
+// A number of type bfloat16.
 struct Bfloat16 {  // the upper half of a float32
   uint16_t bits = 0;
 };

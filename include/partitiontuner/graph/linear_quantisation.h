@@ -9,12 +9,14 @@
 
 namespace pt {
 
+// The least and the greatest integer of a type.
 struct IntegerRange {
   double low = 0, high = 0;
 };
 // What an integer type of at most 32 bits holds, which are those that quantised values may have; nullopt for others.
 std::optional<IntegerRange> RangeOf(DataType type);
 
+// What the integers of a tensor stand for.
 struct LinearQuantisation {
   static constexpr int64_t kWholeTensor = -1;
 

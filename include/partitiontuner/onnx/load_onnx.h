@@ -20,6 +20,7 @@ namespace pt {
 
 constexpr int64_t kTargetOpset = 25;  // of the default domain, after conversion
 
+// What a model's file may ask for, and where its external data lies.
 struct LoadOptions {
   Limits limits;
   // Where external data is looked for; empty: the model's own folder. Nothing outside it is read.

@@ -18,6 +18,7 @@
 
 namespace pt {
 
+// Where weights go.
 struct SaveOptions {
   // Weights of at least that many bytes go to a file of their own, called as the model with ".data" behind. Without a
   // number none do, as long as all fit into the model: protobuf holds less than 2^31 bytes. Strings, attributes and

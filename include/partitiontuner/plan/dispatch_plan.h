@@ -38,6 +38,7 @@ struct DispatchRoute {
   std::vector<uint32_t> moves;  // in order: the first reads `from`, the last makes `to`
 };
 
+// All that may run where, with what has to be moved between.
 struct DispatchTable {
   std::vector<DispatchTask> tasks;  // makers before readers
   std::vector<DispatchMove> moves;

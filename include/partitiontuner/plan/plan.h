@@ -28,20 +28,24 @@ struct Instance {
   friend auto operator<=>(const Instance&, const Instance&) = default;
 };
 
+// A candidate runs.
 struct RunGroup {
   PlanCandidateId candidate;
   std::vector<InstanceId> in, out;  // parallel to the candidate's in and out
 };
+// A tensor goes to another device.
 struct Copy {
   InstanceId from, to;  // same value and form, other device
   LinkId link;
 };
+// A tensor is brought into another form.
 struct Reorder {
   InstanceId from, to;  // same value and device, other form
   std::string library;
 };
 using Work = std::variant<RunGroup, Copy, Reorder>;
 
+// What a unit does at one place of its list.
 struct Step {
   UnitId unit;
   Work work;
@@ -56,10 +60,12 @@ struct Placement {
   uint64_t offset = 0, bytes = 0;
   std::vector<int64_t> strides;  // outer strides in elements of a slice; empty = dense
 };
+// Where the scratch memory of a step lies in its device's arena.
 struct ScratchPlacement {
   StepId step;
   uint64_t offset = 0, bytes = 0;
 };
+// The memory of one device for one run.
 struct Arena {
   uint64_t bytes = 0;
   std::vector<Placement> placements;
@@ -103,6 +109,7 @@ struct SegmentReport {
   friend bool operator==(const SegmentReport&, const SegmentReport&) = default;
 };
 
+// What the planner says of the plan.
 struct PlanReport {
   std::vector<StepId> critical_path;
   std::map<std::string, double> busy;           // unit name -> share of the makespan

@@ -5,6 +5,7 @@
 
 namespace pt {
 
+// A time below which no plan can go.
 struct Bound {
   std::string name;  // "L1 critical path", …
   int64_t ns = 0;

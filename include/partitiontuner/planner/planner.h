@@ -16,6 +16,7 @@
 
 namespace pt {
 
+// What every plan must keep.
 struct Constraints {
   std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
   std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
@@ -48,6 +49,7 @@ class Explanations {
   std::map<NodeId, std::vector<std::string>> lines_;
 };
 
+// All that a planner sees. What it refers to outlives the call.
 struct PlanningProblem {
   const Graph& graph;
   const Platform& platform;
@@ -64,6 +66,7 @@ struct PlanningProblem {
   PlanningWatch* watch = nullptr;             // hears of the best makespan, and may end planning; may be null
 };
 
+// A row of the table of planners.
 struct Planner {
   std::string_view name, summary;
   // A complete legal plan with memory and expected times; `made_for` is filled by the engine.

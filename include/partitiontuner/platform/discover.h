@@ -8,6 +8,7 @@
 
 namespace pt {
 
+// How much of the host is used.
 struct DiscoverOptions {
   uint32_t max_cores = 0;  // 0 = all allowed by the affinity mask and control group
 };

@@ -104,6 +104,7 @@ struct SimulatedFaults {
 // operator family of its heaviest node, or, on devices that take islands, call_ns + the same of every node by its own
 // family; exact rows by work signature hash win.
 struct SimulatedRates {
+  // How fast the device runs an operator.
   struct Family {
     double fixed_ns = 0, flops_per_ns = 0, bytes_per_ns = 0;  // rate 0 = that term is absent
     double demand = 1;  // share of the device while it runs, above 0 and at most 1: see Simulator in timeline.h

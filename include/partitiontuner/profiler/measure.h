@@ -43,6 +43,7 @@ struct Shard {
 // Whether the key is measured in that part.
 bool IsInShard(const Graph& graph, std::span<const Candidate> candidates, const NeededKey& key, const Shard& shard);
 
+// How exactly and how long is measured.
 struct MeasureOptions {
   // Target: half width of the median's confidence interval over it. What is slower than another way to do the same work
   // may be noisier the slower it is; 100 ns always do, and a forty-thousandth of what the whole network takes.
@@ -62,6 +63,7 @@ struct MeasureOptions {
   std::map<std::string, MeasureFault> faults;
 };
 
+// How far measuring has come, after each key.
 struct MeasureProgress {
   size_t done = 0, total = 0, reused = 0, failed = 0;
   std::chrono::nanoseconds elapsed{}, left{};  // left: estimated
@@ -85,6 +87,7 @@ std::string FaultOf(const DeviceStates& states);
 // "1980 MHz, memory 2619 MHz, 61 C, throttled: power cap"; what is not told is left out.
 std::string ToString(const DeviceState& state);
 
+// What measuring came to.
 struct MeasureReport {
   // Keys: all; timed now; known before; known or found not to run; not reached; above max_noise though measured to
   // the end (candidates clearly slower than another of their decision are not, and do not count).

@@ -10,6 +10,7 @@
 
 namespace pt {
 
+// Memory that lives as long as its owner.
 struct AlignedBytes {
   std::shared_ptr<void> owner;
   std::span<std::byte> bytes;  // at a multiple of kTensorAlignment; contents unspecified

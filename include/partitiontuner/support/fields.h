@@ -74,6 +74,7 @@ struct FieldNote {
   std::string_view empty_fault;             // of texts and lists: said of an empty one; empty = may be empty
 };
 
+// What a `Fields` function is called with: a reader, a writer, or what describes the struct.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;

@@ -9,6 +9,7 @@
 
 namespace pt {
 
+// A hash that stands for what was hashed.
 struct Hash128 {
   uint64_t high = 0, low = 0;
   friend auto operator<=>(const Hash128&, const Hash128&) = default;

@@ -5,6 +5,7 @@
 
 namespace pt {
 
+// Of files, models and runs; in bytes where the name says so.
 struct Limits {
   uint64_t file_bytes = (uint64_t{1} << 31) - 1;  // model file
   uint32_t protobuf_depth = 100;

@@ -29,6 +29,7 @@ enum class ErrorCode : int {
 // Short stable name of a code ("invalid_input").
 const char* ErrorCodeName(ErrorCode code);
 
+// What went wrong, for people and for programs.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string id;       // stable machine-readable name, e.g. "onnx.cycle"; may be empty
@@ -91,6 +92,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+// Success or an error, where there is nothing else to return.
 template <>
 class [[nodiscard]] Result<void> {
  public:

@@ -10,6 +10,7 @@
 
 namespace pt {
 
+// An index that cannot be taken for one of another kind.
 template <typename Tag>
 struct StrongId {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();

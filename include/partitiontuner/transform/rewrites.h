@@ -12,6 +12,7 @@ namespace pt {
 
 enum class SplitAxis : uint8_t { kChannels, kRows };
 
+// Nodes that are cut into parts which may run beside each other.
 struct NodeSplit {
   std::string nodes;   // a pattern, as FindNodes takes it, over the planned graph
   uint32_t parts = 2;  // at least 2

@@ -11,6 +11,7 @@
 
 namespace pt {
 
+// The attributes of Attention, read and checked.
 struct AttentionNode {
   int64_t q_heads = 0, kv_heads = 0;  // of inputs of three dims; 0: not given
   std::optional<float> scale;         // not given: that of the head's size
@@ -27,6 +28,7 @@ struct AttentionNode {
 };
 AttentionNode ReadAttentionNode(const Node& node);
 
+// The attributes of RotaryEmbedding, read and checked.
 struct RotaryEmbeddingNode {
   int64_t heads = 0;   // of inputs of three dims; 0: not given
   int64_t turned = 0;  // elements of a head that are turned; 0: all
@@ -37,6 +39,7 @@ struct RotaryEmbeddingNode {
 };
 RotaryEmbeddingNode ReadRotaryEmbedding(const Node& node);
 
+// The attributes of LinearAttention, read and checked.
 struct LinearAttentionNode {
   int64_t q_heads = 1, kv_heads = 1;  // the first is a multiple of the second
   std::string update_rule = "gated_delta";

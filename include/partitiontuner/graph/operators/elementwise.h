@@ -35,6 +35,7 @@ BoundsNode ReadNamedBounds(const Node& clip);
 // Mod: the sign is the dividend's, as C's fmod has it; else the divisor's.
 bool IsTruncatedModulo(const Node& node);
 
+// The attributes of IsInf, read and checked.
 struct IsInfNode {
   bool negative = true, positive = true;  // which infinities count
 };

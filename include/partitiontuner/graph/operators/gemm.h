@@ -5,6 +5,7 @@
 
 namespace pt {
 
+// The attributes of Gemm, read and checked.
 struct GemmNode {
   bool transpose_a = false, transpose_b = false;
   float alpha = 1, beta = 1;

@@ -9,6 +9,7 @@
 
 namespace pt {
 
+// The attributes of BatchNormalization, read and checked.
 struct BatchNormalizationNode {
   float epsilon = 1e-5F, momentum = 0.9F;
   bool training = false;

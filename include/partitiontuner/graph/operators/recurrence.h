@@ -28,6 +28,7 @@ enum class RecurrentFunction : uint8_t {
   kSoftplus          // ln(1 + e^x)
 };
 
+// An activation of a recurrent cell, with its parameters.
 struct RecurrentActivation {
   RecurrentFunction function = RecurrentFunction::kTanh;
   float alpha = 0, beta = 0;
@@ -37,6 +38,7 @@ struct RecurrentActivation {
 
 enum class RecurrenceDirection : uint8_t { kForward, kReverse, kBidirectional };
 
+// The attributes of LSTM, GRU and RNN, read and checked.
 struct RecurrenceNode {
   RecurrenceDirection direction = RecurrenceDirection::kForward;
   bool batch_first = false;          // layout 1

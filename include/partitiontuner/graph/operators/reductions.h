@@ -19,6 +19,7 @@ Result<std::vector<bool>> ReadReducedDims(const Node& node, size_t rank, const s
 // The same by the graph's constants; kUnsupported where the axes are not known until run time.
 Result<std::vector<bool>> ReadReducedDims(const Graph& graph, const Node& node, size_t rank);
 
+// The attributes of ArgMax and ArgMin, read and checked.
 struct ArgReductionNode {
   size_t axis = 0;
   bool keeps_dim = true;
@@ -29,6 +30,7 @@ struct ArgReductionNode {
 // Error: kInvalidInput where there is no such axis.
 Result<ArgReductionNode> ReadArgReduction(const Node& node, int64_t opset, size_t rank);
 
+// The attributes of TopK, read and checked.
 struct TopKNode {
   size_t axis = 0;
   bool largest = true, sorted = true;

@@ -19,6 +19,7 @@ struct ScanSlicing {
   std::optional<size_t> AxisIn(size_t rank) const;
 };
 
+// The attributes of Scan, read and checked.
 struct ScanNode {
   size_t scanned = 0;                        // its last inputs, as many as this, are sliced
   size_t carried = 0;                        // the inputs before them, and as many first outputs, go from trip to trip

@@ -29,6 +29,7 @@ enum class ResizeCoordinates : uint8_t {
 enum class ResizeRounding : uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil, kByScale };
 enum class ResizeAspect : uint8_t { kStretch, kNotLarger, kNotSmaller };
 
+// The attributes of Resize and Upsample, read and checked.
 struct ResizeNode {
   ResizeMode mode = ResizeMode::kNearest;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;

@@ -11,6 +11,7 @@ namespace pt {
 enum class SampleMode : uint8_t { kNearest, kLinear, kCubic };
 enum class SamplePadding : uint8_t { kZeros, kBorder, kReflection };
 
+// The attributes of GridSample, read and checked.
 struct GridSampleNode {
   SampleMode mode = SampleMode::kLinear;
   SamplePadding padding = SamplePadding::kZeros;
@@ -21,6 +22,7 @@ struct GridSampleNode {
 // Errors: kInvalidInput for unknown words.
 Result<GridSampleNode> ReadGridSample(const Node& node);
 
+// The attributes of RoiAlign, read and checked.
 struct RoiAlignNode {
   int64_t out_height = 1, out_width = 1;
   int64_t ratio = 0;  // samples of a bin in each dim; 0: as its size asks for
@@ -33,6 +35,7 @@ struct RoiAlignNode {
 // Errors: kInvalidInput for an unknown mode, results without elements, and a ratio that is not within 0 and 4096.
 Result<RoiAlignNode> ReadRoiAlign(const Node& node, int64_t opset);
 
+// The attributes of MaxRoiPool, read and checked.
 struct MaxRoiPoolNode {
   int64_t rows = 1, columns = 1;  // of the result
   float scale = 1;

@@ -15,6 +15,7 @@ namespace pt {
 // kSameUpper, kSameLower: as much as makes the result the input by the stride; an odd one behind, or before.
 enum class AutoPad : uint8_t { kNotSet, kSameUpper, kSameLower, kValid };
 
+// The attributes of Convolutions and poolings, read and checked.
 struct WindowNode {
   std::vector<int64_t> strides, dilations;  // one each spatial dim
   std::vector<int64_t> pads;                // before each spatial dim, then behind each
@@ -36,6 +37,7 @@ std::optional<std::vector<int64_t>> ReadKernelShape(const Node& node);
 // How many groups of channels a convolution keeps apart. May be wrong: 0, or no divisor of the channels.
 int64_t ReadConvolutionGroups(const Node& node);
 
+// The attributes of Poolings, read and checked.
 struct PoolingNode {
   bool counts_pads = false;   // AveragePool: its divisor does
   bool column_major = false;  // MaxPool: its indices are
