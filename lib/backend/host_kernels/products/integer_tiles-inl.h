@@ -1,8 +1,8 @@
-// Loops of integer_panels.cc, included there once for each set of instructions, in a namespace with these:
-//   kLanes, kVectors    of a vector; of a row of a panel, which has a multiple of 16 columns
-//   kRows               of a tile: its sums and a row of the panel fill the registers
-//   Words               a vector of integers of 32 bits, which wrap around
-//   Dot(sums, a, b)     each sum plus the four products of its bytes in a (unsigned) and b (signed)
+// Loops of integer_panels.cc, included there once for each set of instructions (kernels/foreach_integer_set-inl.h).
+
+// Vectors of a row of a panel, which has a multiple of 16 columns, and rows of a tile: its sums and a row of the panel
+// fill the registers.
+constexpr int64_t kVectors = kLanes == 4 ? 4 : 2, kRows = kLanes / 2;
 
 using Integers = int32_t __attribute__((vector_size(sizeof(Words))));
 using Reals = float __attribute__((vector_size(sizeof(Words))));
