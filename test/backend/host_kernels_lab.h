@@ -129,7 +129,7 @@ inline Result<std::vector<Tensor>> RunOnSlices(const Graph& graph, const Platfor
 // none. Returns the layouts of the candidates' first results.
 inline std::set<std::string> CheckGroup(const Graph& graph, const std::vector<NodeId>& nodes,
                                         const std::vector<Tensor>& inputs, double tolerance = 1e-5,
-                                        bool on_slices = true) {
+                                        bool on_slices = true, int64_t steps = 0) {
   const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
   const Platform platform = MakeTestPlatform(4, false);
   std::map<ValueId, Tensor> values;
@@ -157,7 +157,7 @@ inline std::set<std::string> CheckGroup(const Graph& graph, const std::vector<No
       const std::vector<ValueId> made = GroupOutputs(graph, nodes);
       REQUIRE(results->size() == made.size());
       for (size_t i = 0; i < made.size(); ++i) {
-        CHECK(Difference((*results)[i], values.at(made[i]), tolerance) == "");
+        CHECK(Difference((*results)[i], values.at(made[i]), tolerance, steps) == "");
       }
     }
   }
@@ -166,10 +166,10 @@ inline std::set<std::string> CheckGroup(const Graph& graph, const std::vector<No
 
 // All nodes of the graph as one group.
 inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 1e-5,
-                                  bool on_slices = true) {
+                                  bool on_slices = true, int64_t steps = 0) {
   std::vector<NodeId> nodes;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) nodes.emplace_back(n);
-  CheckGroup(graph, nodes, inputs, tolerance, on_slices);
+  CheckGroup(graph, nodes, inputs, tolerance, on_slices, steps);
 }
 
 inline std::vector<Tensor> SeededInputs(const Graph& graph) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/backend/host_kernels/convolutions/convolution.h"
+#include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/product.h"
@@ -51,6 +52,7 @@ int64_t BlockOf(const TensorLayout& tensor, size_t dim) {
 
 std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const NodeId> nodes) {
   if (const auto convolution = ReadConvolution(graph, nodes)) return ArrangementsOf(graph, *convolution);
+  if (ReadQuantisedDepthwise(graph, nodes)) return {Arrangement::kChannelsLast};
   if (IsPointwise(graph, nodes)) return {Arrangement::kChannelsLast};
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =

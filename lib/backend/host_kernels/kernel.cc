@@ -5,6 +5,7 @@
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention/attention.h"
 #include "lib/backend/host_kernels/convolutions/convolution.h"
+#include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
@@ -79,6 +80,7 @@ Result<HostRoutine> MakeGroup(const HostSite& site) {
   if (const auto grouped = ReadGroupedAttention(site.graph, site.nodes)) return MakeAttention(site, *grouped);
   if (const auto experts = ReadExperts(site.graph, site.nodes)) return MakeExperts(site, *experts);
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
+  if (const auto group = ReadQuantisedDepthwise(site.graph, site.nodes)) return MakeQuantisedDepthwise(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);
   if (const auto planes = ReadPlaneNormalization(site.graph, site.nodes)) return MakePlaneNormalization(site, *planes);

@@ -9,6 +9,7 @@
 #include "lib/backend/built_in.h"
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/convolutions/convolution.h"
+#include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
 #include "lib/backend/host_kernels/data_sized.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
@@ -167,6 +168,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : QuantisedDepthwiseGroups(graph)) offer(group);
     for (const std::vector<NodeId>& group : ExpertGroups(graph)) offer(group);
     for (const std::vector<NodeId>& group : PlaneNormalizationGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : GatherJoinedGroups(graph)) offer(group);

@@ -47,7 +47,7 @@ const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
 }
 
 Error Refuse(const HostSite& site) {
-  return site.Unsupported("this is not a convolution of images in float32 with constant filters");
+  return site.Unsupported("this is not a convolution of images of such types with constant filters");
 }
 
 size_t PlaceOf(const HostSite& site, ValueId value) {
@@ -55,9 +55,8 @@ size_t PlaceOf(const HostSite& site, ValueId value) {
 }
 
 Result<Images> ReadImages(const HostSite& site, const HostOperand& operand, size_t place, DataType stored) {
-  if (!site.is_float32(operand) || operand.type() != stored || !IsRankOfKernels(operand.dims().size()) ||
-      operand.count() == 0)
-    return Refuse(site);
+  const bool is_stored = operand.type() == stored && (stored != DataType::kBfloat16 || site.is_shortened(operand));
+  if (!is_stored || !IsRankOfKernels(operand.dims().size()) || operand.count() == 0) return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
   Images images{place, dims[1], 1, dims.back(), strides[0], strides[1], 0, strides.back()};
   if (operand.rank() == 4) {
@@ -123,12 +122,20 @@ Result<HostRoutine> MakeConvolution(const HostSite& site, const ConvolutionGroup
 
 Result<Convolution> ReadShapes(const HostSite& site, const ConvolutionGroup& group, DataType stored) {
   const Node& node = site.graph.node(group.convolution);
-  const size_t place = PlaceOf(site, node.inputs[0]);
+  const ConvolutionOperands operands{node.inputs[0], *site.graph.value(node.inputs[1]).constant, stored, stored};
+  PT_ASSIGN(Convolution c, ReadShapes(site, group.convolution, operands));
+  if (group.activation.valid()) c.bounds = group.bounds;
+  return c;
+}
+
+Result<Convolution> ReadShapes(const HostSite& site, NodeId convolution, const ConvolutionOperands& operands) {
+  const Node& node = site.graph.node(convolution);
+  const size_t place = PlaceOf(site, operands.x);
   if (site.out.size() != 1 || place == site.in.size()) return Refuse(site);
   Convolution c;
-  PT_ASSIGN(c.x, ReadImages(site, site.in[place], place, stored));
-  PT_ASSIGN(c.y, ReadImages(site, site.out[0], 0, stored));
-  c.filters = *site.graph.value(node.inputs[1]).constant;
+  PT_ASSIGN(c.x, ReadImages(site, site.in[place], place, operands.x_stored));
+  PT_ASSIGN(c.y, ReadImages(site, site.out[0], 0, operands.y_stored));
+  c.filters = operands.filters;
   c.groups = ReadConvolutionGroups(node);
   c.images = site.in[place].dims()[0];
   const std::vector<int64_t>& filters = c.filters.dims();
@@ -142,7 +149,6 @@ Result<Convolution> ReadShapes(const HostSite& site, const ConvolutionGroup& gro
   if (!window) return Refuse(site);
   c.window = std::move(*window);
   if (c.window.kernel.size() == 1) TakeOneRow(c.window);
-  if (group.activation.valid()) c.bounds = group.bounds;
   return c;
 }
 

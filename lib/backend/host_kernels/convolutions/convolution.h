@@ -63,4 +63,13 @@ struct Convolution {
 Result<Convolution> ReadShapes(const HostSite& site, const ConvolutionGroup& group,
                                DataType stored = DataType::kFloat32);
 
+// What a group reads and makes in place of the Conv's own values: other nodes of it may stand around this one.
+struct ConvolutionOperands {
+  ValueId x;
+  Tensor filters;
+  DataType x_stored = DataType::kFloat32, y_stored = DataType::kFloat32;  // of the group's only result
+};
+// The same, without bounds.
+Result<Convolution> ReadShapes(const HostSite& site, NodeId convolution, const ConvolutionOperands& operands);
+
 }  // namespace pt::host
