@@ -1,6 +1,6 @@
 // What a node before a convolution or pooling adds around the image, or a node behind it cuts off, becomes its padding:
 //   - a Pad by zeros before Conv and AveragePool, by the least number before MaxPool, or by zeros where what it pads is
-//     never negative;
+//     never negative; before the DequantizeLinear of a Conv, a Pad of the integers by their zero point;
 //   - a Slice, or a Pad by negative numbers, behind Conv, which then computes less, and behind ConvTranspose, whose
 //     padding is what it leaves out of its result. Elementwise operators between the two take part.
 // That is how exporters write causal convolutions, and padding that is not the same on both sides. As long as every
@@ -12,6 +12,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/windows.h"
 
@@ -126,11 +127,32 @@ class BorderFolding {
     return constant->values<float>()[0];
   }
   // Whether that many around the image are what the padding of the operator stands for.
-  bool IsPaddingOf(const Node& node, float fill, ValueId padded) const {
+  bool IsPaddingOf(const Node& node, const Node& pad) const {
+    const std::optional<float> known = FillOf(pad);
+    if (!known) return false;
+    const float fill = *known;
     if (!IsOp(node, "MaxPool")) return fill == 0;
     if (fill == -std::numeric_limits<float>::infinity() || fill == std::numeric_limits<float>::lowest()) return true;
-    const NodeId maker = graph_.value(padded).producer;
+    const NodeId maker = graph_.value(pad.inputs[0]).producer;
     return fill == 0 && maker.valid() && IsOp(graph_.node(maker), "Relu");
+  }
+
+  // What makes a Conv's input from integers for it alone; invalid where nothing does.
+  NodeId DequantisationBefore(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const NodeId maker = graph_.value(node.inputs[0]).producer;
+    const bool is_one = IsOp(node, "Conv") && maker.valid() && IsDequantisation(graph_.node(maker));
+    return is_one && IsReadBy(maker, id) ? maker : NodeId();
+  }
+  // Whether the Pad fills up with the integer that stands for 0.
+  bool FillsWithZeroPoint(const Node& pad, const Node& dequantisation) const {
+    const auto quantisation = LinearQuantisationOf(graph_, dequantisation);
+    if (!quantisation || !quantisation->is_whole()) return false;
+    const int64_t zero = quantisation->zero_points[0];
+    if (!Has(pad, 2)) return zero == 0;
+    const auto& constant = graph_.value(pad.inputs[2]).constant;
+    return constant && constant->element_count() == 1 && constant->type() == quantisation->type &&
+           constant->ToInts()[0] == zero;
   }
 
   std::optional<Dims> KernelOf(const Node& node) const {
@@ -145,15 +167,16 @@ class BorderFolding {
     const bool averages = IsOp(node, "AveragePool");
     // The indices that a MaxPool gives are those within the padded image.
     if (!IsOp(node, "Conv") && !averages && !(IsOp(node, "MaxPool") && node.outputs.size() == 1)) return false;
-    const NodeId maker = graph_.value(node.inputs[0]).producer;
+    const NodeId between = DequantisationBefore(id), reader = between.valid() ? between : id;
+    const NodeId maker = graph_.value(graph_.node(reader).inputs[0]).producer;
     if (!maker.valid() || !IsOp(graph_.node(maker), "Pad")) return false;
     const Node& pad = graph_.node(maker);
     const std::optional<Dims> image = DimsOf(pad.inputs[0]), kernel = KernelOf(node);
     if (!image || !kernel || image->size() != kernel->size() + 2) return false;
     const std::optional<Dims> pads = PadsOf(pad, image->size());
-    const std::optional<float> fill = FillOf(pad);
     std::optional<Windows> windows = WindowsOf(node, *kernel);
-    if (!pads || !fill || !windows || !AllWithin(*pads, 0) || !IsPaddingOf(node, *fill, pad.inputs[0])) return false;
+    const bool is_padding = between.valid() ? FillsWithZeroPoint(pad, graph_.node(between)) : IsPaddingOf(node, pad);
+    if (!pads || !windows || !AllWithin(*pads, 0) || !is_padding) return false;
     const auto is_padded = [](int64_t n) { return n != 0; };
     const bool had_padding =
         std::ranges::any_of(windows->before, is_padded) || std::ranges::any_of(windows->behind, is_padded);
@@ -165,7 +188,11 @@ class BorderFolding {
       windows->behind[d] += (*pads)[d + 2 + rank];
     }
     if (!windows->Meet(windows->before, windows->behind)) return false;
-    builder_.node(id).inputs[0] = pad.inputs[0];
+    builder_.node(reader).inputs[0] = pad.inputs[0];
+    if (between.valid()) {
+      is_taken_[between.index()] = true;
+      builder_.value(node.inputs[0]).type = StaticType(DataType::kFloat32, *image);
+    }
     if (averages) builder_.node(id).attributes["count_include_pad"] = int64_t{1};
     SetPadding(id, *windows);
     MergeSources(builder_, id, maker);

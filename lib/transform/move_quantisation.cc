@@ -1,16 +1,19 @@
 // Brings the two ends of a quantised stretch together. Where elements are only moved (Reshape, Transpose, …) or the
 // largest of some is picked (MaxPool), integers stand for the real numbers just as well: a DequantizeLinear moves
-// behind such a node, a QuantizeLinear moves before it, and a pair that meets with equal parameters vanishes. All of it
-// is exact: scales are moderate (LinearQuantisationOf), so that quantising what was dequantised gives the integer back.
-// The matrix of a packed product is turned before its DequantizeLinear, block by block or not.
+// behind such a node, a QuantizeLinear moves before it, and a pair that meets with equal parameters vanishes. A Pad by
+// zeros between such a pair is one of the integers by their zero point. All of it is exact: scales are moderate
+// (LinearQuantisationOf), so that quantising what was dequantised gives the integer back. The matrix of a packed
+// product is turned before its DequantizeLinear, block by block or not.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt {
 namespace {
@@ -24,6 +27,18 @@ bool MovesElements(const Node& node) {
 }
 
 bool PicksLargest(const Node& node) { return IsOp(node, "MaxPool") && node.outputs.size() == 1; }
+
+// A Pad that fills up with zeros of float32, its sizes given as an input, as they are where integers may be padded.
+bool PadsWithZeros(const Graph& graph, const Node& node) {
+  if (!IsOp(node, "Pad") || node.inputs.size() < 2 || !node.inputs[1].valid()) return false;
+  const Result<PadMode> mode = ReadPadMode(node);
+  if (!mode.ok() || *mode != PadMode::kConstant) return false;
+  if (node.inputs.size() < 3 || !node.inputs[2].valid()) return true;
+  const auto& fill = graph.value(node.inputs[2]).constant;
+  if (!fill || fill->type() != DataType::kFloat32 || fill->element_count() != 1) return false;
+  const float number = fill->values<float>()[0];
+  return number == 0 && !std::signbit(number);
+}
 
 // One scale and zero point for the whole tensor, of 8-bit integers.
 std::optional<LinearQuantisation> WholeBytes(const Graph& graph, const Node& node) {
@@ -132,6 +147,31 @@ class Mover {
     const bool read_here_alone = !graph().value(real).is_graph_output && graph().value(real).uses.size() == 1;
     // A value that this pass has made has no uses yet; the next round looks at it.
     if (mover.valid() && read_here_alone && graph().value(integers).type.is_static()) MoveBefore(id, mover);
+    const NodeId pad = Maker(real, [](const Node& n) { return IsOp(n, "Pad"); });
+    if (pad.valid() && read_here_alone && PadsWithZeros(graph(), graph().node(pad)))
+      PadIntegers(id, pad, *quantisation);
+  }
+
+  // The Pad between a pair of equal parameters makes what the QuantizeLinear made.
+  void PadIntegers(NodeId id, NodeId pad, const LinearQuantisation& quantisation) {
+    const NodeId before = Maker(graph().node(pad).inputs[0], IsDequantisation);
+    if (!before.valid() || WholeBytes(graph(), graph().node(before)) != quantisation) return;
+    const ValueId integers = graph().node(id).outputs[0], read = graph().node(before).inputs[0];
+    const auto zero = static_cast<uint8_t>(quantisation.zero_points[0]);
+    const ValueId fill = builder_.AddConstant(
+        "", Tensor::FromBytes(quantisation.type, {}, std::string(1, static_cast<char>(zero))).value());
+    producers_.emplace_back();
+    producers_[graph().node(pad).outputs[0].index()] = NodeId();
+    Node& node = builder_.node(pad);
+    node.inputs.resize(std::max<size_t>(node.inputs.size(), 3));
+    node.formal_inputs = static_cast<uint32_t>(node.inputs.size());
+    node.inputs[0] = read;
+    node.inputs[2] = fill;
+    node.outputs[0] = integers;
+    producers_[integers.index()] = pad;
+    MergeSources(builder_, pad, id);
+    builder_.RemoveNode(id);
+    changed_ = true;
   }
 
   // Quantises what the mover reads; the mover then makes what the QuantizeLinear made.

@@ -40,6 +40,29 @@ TEST_CASE("FoldBorders, ACausalConvolutionIsOneConv", "[transform]") {
         Ops{"ConvTranspose"});
 }
 
+TEST_CASE("FoldBorders, APadOfIntegersByTheirZeroPointIsPadding", "[transform]") {
+  const std::string in =
+      "input f float32[1,4,9]\nconst w int8[4,1,3] whole 1\nconst s float32[] value 0.05\n"
+      "const z uint8[] value 100\nconst none uint8[] value 0\nconst zw int8[] value 0\n" +
+      Int64s("pads", {0, 0, 1, 0, 0, 2}) + "x = QuantizeLinear(f, s, z)\n";
+  const std::string conv = "v = DequantizeLinear(w, s, zw)\ny = Conv(d, v) group=4 strides=[2]\noutput y\n";
+  const Ops folded{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv"};
+  CHECK(OperatorsAfter(in + "p = Pad(x, pads, z)\nd = DequantizeLinear(p, s, z)\n" + conv) == folded);
+  CHECK(OperatorsAfter(in + "p = Pad(x, pads)\nd = DequantizeLinear(p, s, none)\n" + conv) == folded);
+  // As TensorFlow Lite's converters write it.
+  CHECK(OperatorsAfter(in +
+                       "r = DequantizeLinear(x, s, z)\nm = Pad(r, pads)\np = QuantizeLinear(m, s, z)\nd = "
+                       "DequantizeLinear(p, s, z)\n" +
+                       conv) == folded);
+  // Read twice, the integers are dequantised twice.
+  CHECK(
+      OperatorsAfter(in + "p = Pad(x, pads, z)\nd = DequantizeLinear(p, s, z)\n" + conv + "r = Relu(d)\noutput r\n") ==
+      Ops{"QuantizeLinear", "Pad", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv", "Relu"});
+  const Ops stays{"QuantizeLinear", "Pad", "DequantizeLinear", "DequantizeLinear", "Conv"};
+  CHECK(OperatorsAfter(in + "p = Pad(x, pads)\nd = DequantizeLinear(p, s, z)\n" + conv) == stays);
+  CHECK(OperatorsAfter(in + "p = Pad(x, pads, none)\nd = DequantizeLinear(p, s, z)\n" + conv) == stays);
+}
+
 TEST_CASE("FoldBorders, APadBeforeAPoolingIsItsPadding", "[transform]") {
   const std::string image = "input x float32[1,2,7,8]\n" + Int64s("pads", {0, 0, 1, 0, 0, 0, 1, 1});
   CHECK(OperatorsAfter(image + "p = Pad(x, pads)\ny = AveragePool(p) kernel_shape=[2,2]\noutput y\n") ==

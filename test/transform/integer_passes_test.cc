@@ -30,6 +30,22 @@ TEST_CASE("MoveQuantisation, IntegersTravelThroughMoves", "[transform]") {
         Ops{"QuantizeLinear", "MaxPool", "DequantizeLinear", "QuantizeLinear"});
 }
 
+TEST_CASE("MoveQuantisation, APadByZerosIsOfIntegersBetweenAPair", "[transform]") {
+  const std::string in =
+      "input x float32[2,4,6,6]\nconst pads int64[8] ints 0 0 0 1 0 0 1 2\nconst none float32[] value 0\nconst one "
+      "float32[] value 1\nq = QuantizeLinear(x, sb, zb)\nr = DequantizeLinear(q, sb, zb)\n";
+  const std::string out = "d = DequantizeLinear(p, sb, zb)\ny = Relu(d)\noutput y\n";
+  for (const char* pad : {"Pad(r, pads)", "Pad(r, pads, none)"}) {
+    CHECK(QuantisedAfter(in + "m = " + pad + "\np = QuantizeLinear(m, sb, zb)\n" + out) ==
+          Ops{"QuantizeLinear", "Pad", "DequantizeLinear", "Relu"});
+  }
+  const Ops stays{"QuantizeLinear", "DequantizeLinear", "Pad", "QuantizeLinear", "DequantizeLinear", "Relu"};
+  CHECK(QuantisedAfter(in + "m = Pad(r, pads, one)\np = QuantizeLinear(m, sb, zb)\n" + out) == stays);
+  CHECK(QuantisedAfter(in + "m = Pad(r, pads) mode=\"reflect\"\np = QuantizeLinear(m, sb, zb)\n" + out) == stays);
+  CHECK(QuantisedAfter(in + "m = Pad(r, pads)\np = QuantizeLinear(m, sa, za)\nd = DequantizeLinear(p, sa, za)\ny = "
+                            "Relu(d)\noutput y\n") == stays);
+}
+
 TEST_CASE("MoveQuantisation, PairOfUnequalParametersStays", "[transform]") {
   CHECK(QuantisedAfter("input x float32[40]\nq = QuantizeLinear(x, sb, zb)\nr = DequantizeLinear(q, sb, zb)\n"
                        "p = QuantizeLinear(r, sa, za)\nd = DequantizeLinear(p, sa, za)\noutput d\n") ==

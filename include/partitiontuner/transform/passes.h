@@ -40,7 +40,7 @@ struct Pass {
 std::span<const Pass> Passes();  // in the order they run
 
 // Raised when any pass changes what it makes: part of plans, since plans index the planned graph.
-inline constexpr int kPassPipelineVersion = 14;
+inline constexpr int kPassPipelineVersion = 15;
 
 // Runs the passes repeatedly until nothing changes (bounded), then drops dead code.
 // Weights that a pass replaces go at once where the caller has moved the graph here.
