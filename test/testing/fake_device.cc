@@ -22,7 +22,7 @@ Error OtherDevice(const char* call) {
 }
 
 // What the device says of itself before it takes work.
-Status State(const FakeDeviceControl& control) {
+Status StateOf(const FakeDeviceControl& control) {
   if (!control.lose.load() || !control.lost.load()) return {};
   Error error = MakeError(ErrorCode::kRunFailed, "fake.lost", "the device is lost");
   error.device = "fake";
@@ -35,7 +35,7 @@ class FakeEvent : public Event {
 
   Result<bool> Ready() override {
     if (!HasReached(recorded_.load())) return false;
-    PT_CHECK_OK(State(control_));
+    PT_CHECK_OK(StateOf(control_));
     if (const std::optional<Error> error = ErrorOfWork()) return *error;
     return true;
   }
@@ -99,14 +99,14 @@ class FakeStream : public Stream {
   bool IsOf(const FakeDeviceControl& control) const { return &control_ == &control; }
 
   Status Enqueue(std::function<Status()> work) {
-    PT_CHECK_OK(State(control_));
+    PT_CHECK_OK(StateOf(control_));
     Push({.work = std::move(work)});
     return {};
   }
   Status Record(Event& event) override {
     auto* mine = dynamic_cast<FakeEvent*>(&event);
     if (mine == nullptr || !mine->IsOf(control_)) return OtherDevice("Record");
-    PT_CHECK_OK(State(control_));
+    PT_CHECK_OK(StateOf(control_));
     Push({.records = mine, .record = mine->Record()});
     return {};
   }
@@ -122,7 +122,7 @@ class FakeStream : public Stream {
     if (!idle_.wait_until(lock, until, [&] { return tasks_.empty() && !busy_; })) return false;
     std::optional<Error> error;
     std::swap(error, error_);
-    PT_CHECK_OK(State(control_));
+    PT_CHECK_OK(StateOf(control_));
     if (error && error->id != kRevoked) return *std::move(error);
     return true;
   }
@@ -176,7 +176,7 @@ class FakeStream : public Stream {
     ++control_.begun;
     while (control_.stall.load()) sched_yield();
     if (control_.lose.load()) control_.lost.store(true);
-    PT_CHECK_OK(State(control_));
+    PT_CHECK_OK(StateOf(control_));
     return task.work();
   }
 

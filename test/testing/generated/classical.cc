@@ -29,7 +29,7 @@ DrawnOperand Whole(Drawing& d, int64_t below) {
   return d.List(values);
 }
 
-void DrawOneHot(Drawing& d) {
+void DrawOneHotEncoder(Drawing& d) {
   const int64_t categories = d.Between(1, 5);
   Dims all(static_cast<size_t>(categories));
   std::iota(all.begin(), all.end(), 0);
@@ -119,7 +119,7 @@ DrawnFamily ClassicalFamily() {
   return {"classical",
           {{"ArrayFeatureExtractor", DrawExtractor},
            {"Binarizer", DrawBinarizer},
-           {"OneHotEncoder", DrawOneHot},
+           {"OneHotEncoder", DrawOneHotEncoder},
            {"TreeEnsembleRegressor", [](Drawing& d) { DrawTrees(d, false); }},
            {"TreeEnsembleClassifier", [](Drawing& d) { DrawTrees(d, true); }},
            {"SVMRegressor", DrawSvm}},

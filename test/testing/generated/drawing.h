@@ -40,6 +40,9 @@ using DrawnOperand = const DrawnValue*;
 
 inline bool IsEmpty(DrawnOperand x) { return std::ranges::find(x->dims, 0) != x->dims.end(); }
 
+// Of an axis that may be counted from the end.
+inline size_t Place(int64_t axis, int64_t rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
+
 class Attributes {
  public:
   Attributes& Int(std::string_view name, int64_t value);

@@ -6,7 +6,7 @@
 namespace pt::testing {
 namespace {
 
-DrawnOperand Any(Drawing& d, int64_t least_rank) {
+DrawnOperand AnyIndexed(Drawing& d, int64_t least_rank) {
   const auto fits = [&](const DrawnValue& v) {
     return v.type != DataType::kBool && v.rank() >= least_rank && v.rank() <= 4 &&
            std::ranges::find(v.dims, 0) == v.dims.end();
@@ -37,10 +37,8 @@ DrawnOperand Places(Drawing& d, const Dims& dims, const Dims& bounds, bool from_
 
 DataType IndexType(Drawing& d) { return d.Chance(0.7) ? DataType::kInt64 : DataType::kInt32; }
 
-size_t Place(int64_t axis, int64_t rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
-
 void DrawGather(Drawing& d) {
-  const DrawnOperand x = Any(d, 1);
+  const DrawnOperand x = AnyIndexed(d, 1);
   const int64_t axis = d.Axis(x->rank());
   Dims dims = d.OneOf(std::vector<Dims>{{}, {1}, {3}, {2, 2}, {5}});
   Attributes attributes;
@@ -49,7 +47,7 @@ void DrawGather(Drawing& d) {
 }
 
 void DrawGatherElements(Drawing& d) {
-  const DrawnOperand x = Any(d, 1);
+  const DrawnOperand x = AnyIndexed(d, 1);
   const int64_t axis = d.Axis(x->rank());
   Dims dims;
   for (const int64_t dim : x->dims) dims.push_back(d.Between(1, std::min<int64_t>(dim, 4)));
@@ -59,7 +57,7 @@ void DrawGatherElements(Drawing& d) {
 }
 
 void DrawGatherNd(Drawing& d) {
-  const DrawnOperand x = Any(d, 1);
+  const DrawnOperand x = AnyIndexed(d, 1);
   const int64_t batch_dims = x->rank() >= 2 && d.Chance(0.25) ? 1 : 0;
   const int64_t depth = d.Between(1, x->rank() - batch_dims);
   Dims dims(x->dims.begin(), x->dims.begin() + batch_dims);
@@ -73,7 +71,7 @@ void DrawGatherNd(Drawing& d) {
 
 // Each place once at most: the order of updates of one place is nobody's.
 void DrawScatterElements(Drawing& d) {
-  const DrawnOperand x = Any(d, 1);
+  const DrawnOperand x = AnyIndexed(d, 1);
   const int64_t axis = d.Axis(x->rank()), size = x->dims[Place(axis, x->rank())];
   const std::string reduction = d.OneOf({"none", "none", "add", "mul", "max", "min"});
   Dims dims;
@@ -87,7 +85,7 @@ void DrawScatterElements(Drawing& d) {
 }
 
 void DrawScatterNd(Drawing& d) {
-  const DrawnOperand x = Any(d, 1);
+  const DrawnOperand x = AnyIndexed(d, 1);
   const std::string reduction = d.OneOf({"none", "none", "add", "mul", "max", "min"});
   const int64_t depth = d.Between(1, x->rank()), tuples = reduction == "none" ? 1 : d.Between(1, 3);
   Dims updates = {tuples};

@@ -8,7 +8,7 @@ namespace pt::testing {
 namespace {
 
 // Of any type and that many dims.
-DrawnOperand Any(Drawing& d, int64_t least_rank, int64_t most_rank) {
+DrawnOperand AnyMoved(Drawing& d, int64_t least_rank, int64_t most_rank) {
   const DrawnOperand there =
       d.Chance(0.9) ? d.Find([&](const DrawnValue& v) { return v.rank() >= least_rank && v.rank() <= most_rank; })
                     : nullptr;
@@ -18,10 +18,8 @@ DrawnOperand Any(Drawing& d, int64_t least_rank, int64_t most_rank) {
   return d.Input(d.OneOf(types), d.AnyDims(least_rank, most_rank));
 }
 
-size_t Place(int64_t axis, int64_t rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
-
 void DrawConcat(Drawing& d) {
-  const DrawnOperand first = Any(d, 1, 5);
+  const DrawnOperand first = AnyMoved(d, 1, 5);
   const int64_t axis = d.Axis(first->rank());
   const size_t place = Place(axis, first->rank());
   std::vector<DrawnOperand> operands = {first};
@@ -45,7 +43,7 @@ void DrawConcat(Drawing& d) {
 }
 
 void DrawSplit(Drawing& d) {
-  const DrawnOperand x = Any(d, 1, 5);
+  const DrawnOperand x = AnyMoved(d, 1, 5);
   const int64_t axis = d.Axis(x->rank()), size = x->dims[Place(axis, x->rank())];
   if (size == 0) return;
   const int64_t parts = d.Between(1, std::min<int64_t>(4, size));
@@ -81,7 +79,7 @@ Dims AnyOrder(Drawing& d, int64_t rank) {
 }
 
 void DrawTranspose(Drawing& d) {
-  const DrawnOperand x = Any(d, 1, 5);
+  const DrawnOperand x = AnyMoved(d, 1, 5);
   d.Node("Transpose", {x}, d.Chance(0.15) ? Attributes() : Attributes().Ints("perm", AnyOrder(d, x->rank())));
 }
 
@@ -93,7 +91,7 @@ void DrawTurnedImage(Drawing& d) {
 
 // Dims of the same number of elements, some of them told as 0 (as it is) and -1 (what is left).
 void DrawReshape(Drawing& d) {
-  const DrawnOperand x = Any(d, 0, 5);
+  const DrawnOperand x = AnyMoved(d, 0, 5);
   int64_t left = 1;
   for (const int64_t dim : x->dims) left *= dim;
   if (left == 0) return;
@@ -116,14 +114,14 @@ void DrawReshape(Drawing& d) {
 }
 
 void DrawFlatten(Drawing& d) {
-  const DrawnOperand x = Any(d, 0, 5);
+  const DrawnOperand x = AnyMoved(d, 0, 5);
   Attributes attributes;
   if (d.Chance(0.7)) attributes.Int("axis", d.Between(-x->rank(), x->rank()));
   d.Node("Flatten", {x}, x->rank() == 0 ? Attributes().Int("axis", 0) : attributes);
 }
 
 void DrawSqueeze(Drawing& d) {
-  const DrawnOperand x = Any(d, 0, 5);
+  const DrawnOperand x = AnyMoved(d, 0, 5);
   Dims axes;
   for (int64_t i = 0; i < x->rank(); ++i) {
     if (x->dims[static_cast<size_t>(i)] == 1 && d.Chance(0.6)) axes.push_back(d.Chance(0.4) ? i - x->rank() : i);
@@ -133,7 +131,7 @@ void DrawSqueeze(Drawing& d) {
 }
 
 void DrawUnsqueeze(Drawing& d) {
-  const DrawnOperand x = Any(d, 0, 4);
+  const DrawnOperand x = AnyMoved(d, 0, 4);
   const int64_t more = d.Between(1, 2), rank = x->rank() + more;
   Dims axes = AnyOrder(d, rank);
   axes.resize(static_cast<size_t>(more));
@@ -142,7 +140,7 @@ void DrawUnsqueeze(Drawing& d) {
 }
 
 void DrawExpand(Drawing& d) {
-  const DrawnOperand x = Any(d, 0, 4);
+  const DrawnOperand x = AnyMoved(d, 0, 4);
   Dims shape = x->dims;
   for (int64_t& dim : shape) {
     if (dim == 1) dim = d.Between(1, 6);
@@ -154,7 +152,7 @@ void DrawExpand(Drawing& d) {
 }
 
 void DrawTile(Drawing& d) {
-  const DrawnOperand x = Any(d, 1, 4);
+  const DrawnOperand x = AnyMoved(d, 1, 4);
   Dims repeats;
   for (int64_t i = 0; i < x->rank(); ++i) repeats.push_back(d.OneOf(Dims{1, 1, 1, 2, 3}));
   d.Node("Tile", {x, d.List(repeats)});
@@ -186,7 +184,7 @@ void DrawSpaceToDepth(Drawing& d) {
 }
 
 void DrawTrilu(Drawing& d) {
-  const DrawnOperand x = Any(d, 2, 4);
+  const DrawnOperand x = AnyMoved(d, 2, 4);
   Attributes attributes;
   if (d.Chance(0.6)) attributes.Int("upper", d.Between(0, 1));
   d.Node("Trilu",
@@ -197,7 +195,7 @@ void DrawTrilu(Drawing& d) {
 }
 
 void DrawReverseSequence(Drawing& d) {
-  const DrawnOperand x = Any(d, 2, 4);
+  const DrawnOperand x = AnyMoved(d, 2, 4);
   const int64_t batch_axis = d.Between(0, 1);
   const int64_t batch = x->dims[static_cast<size_t>(batch_axis)], time = x->dims[static_cast<size_t>(1 - batch_axis)];
   if (batch == 0 || time == 0) return;

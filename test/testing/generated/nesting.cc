@@ -10,13 +10,13 @@
 namespace pt::testing {
 namespace {
 
-using Attributes = std::map<std::string, Attribute, std::less<>>;
+using NodeAttributes = std::map<std::string, Attribute, std::less<>>;
 
 constexpr int kMostDepth = 3;
 
 ValueType FloatScalar() { return StaticType(DataType::kFloat32, {}); }
 ValueType Truth() { return StaticType(DataType::kBool, {}); }
-ValueType Count() { return StaticType(DataType::kInt64, {}); }
+ValueType TripNumber() { return StaticType(DataType::kInt64, {}); }
 
 Tensor Zeros(const ValueType& type) {
   const std::vector<int64_t> dims = *type.static_dims();
@@ -30,7 +30,7 @@ ValueType WithAxis(ValueType type, size_t axis, std::optional<int64_t> length) {
   return type;
 }
 
-bool IsPlain(const ValueType& type) { return type.is_static() && BitsOf(type.type) >= 8; }
+bool IsWholeBytes(const ValueType& type) { return type.is_static() && BitsOf(type.type) >= 8; }
 
 // Nodes first to last of the graph, which are convex since its order is topological.
 struct Part {
@@ -54,7 +54,7 @@ std::optional<Part> PartOf(const Graph& graph, size_t first, size_t last) {
       const bool needed =
           value.is_graph_output || std::ranges::any_of(value.uses, [&](const Use& use) { return !inside(use.node); });
       if (!needed) continue;
-      if (!IsPlain(value.type)) return std::nullopt;
+      if (!IsWholeBytes(value.type)) return std::nullopt;
       part.gives.push_back(output);
     }
   }
@@ -90,10 +90,10 @@ class Nester {
   bool Chance(uint64_t in) { return random_.Below(in) == 0; }
 
   ValueId Op(GraphBuilder& builder, std::string op, std::vector<ValueId> inputs, ValueType type,
-             Attributes attributes = {}) {
+             NodeAttributes attributes = {}) {
     return builder.AddOp(std::move(op), std::move(inputs), std::move(type), std::move(attributes));
   }
-  void Make(std::string op, std::vector<ValueId> inputs, ValueId output, Attributes attributes = {}) {
+  void Make(std::string op, std::vector<ValueId> inputs, ValueId output, NodeAttributes attributes = {}) {
     Node node;
     node.op = std::move(op);
     node.inputs = std::move(inputs);
@@ -195,8 +195,8 @@ class Nester {
   // How often: one to three times, as a constant or as only a run knows.
   ValueId Trips(int64_t trips) {
     if (!condition_.valid() || Chance(2)) return builder_.AddConstant("", Tensor::Int64({}, {trips}));
-    const ValueId one = Op(builder_, "Cast", {condition_}, Count(), {{"to", int64_t{7}}});
-    return Op(builder_, "Mul", {one, builder_.AddConstant("", Tensor::Int64({}, {trips}))}, Count());
+    const ValueId one = Op(builder_, "Cast", {condition_}, TripNumber(), {{"to", int64_t{7}}});
+    return Op(builder_, "Mul", {one, builder_.AddConstant("", Tensor::Int64({}, {trips}))}, TripNumber());
   }
 
   // Each trip gives the same. What is read may be carried, so that it comes in by a state; results are carried or
@@ -207,11 +207,11 @@ class Nester {
     Node node;
     node.op = "Loop";
     node.inputs = {Trips(trips), Chance(2) ? condition_ : ValueId()};
-    body.builder.AddInput("", Count());
+    body.builder.AddInput("", TripNumber());
     const ValueId goes_on = body.builder.AddInput("", Truth());
     std::vector<ValueId> states;
     for (const ValueId read : part_.reads) {
-      if (!IsPlain(graph_.value(read).type) || !Chance(3)) continue;
+      if (!IsWholeBytes(graph_.value(read).type) || !Chance(3)) continue;
       states.push_back(body.values[read] = body.builder.AddInput("", graph_.value(read).type));
       node.inputs.push_back(read);
       node.outputs.push_back(builder_.AddValue(""));
@@ -251,7 +251,8 @@ class Nester {
 
   // Of one to three equal slices of one value that is read; the others are captured.
   Status MakeScan() {
-    const auto read = std::ranges::find_if(part_.reads, [&](ValueId id) { return IsPlain(graph_.value(id).type); });
+    const auto read =
+        std::ranges::find_if(part_.reads, [&](ValueId id) { return IsWholeBytes(graph_.value(id).type); });
     if (read == part_.reads.end()) return MakeLoop();
     const ValueType& type = graph_.value(*read).type;
     const auto trips = static_cast<int64_t>(1 + random_.Below(3));

@@ -71,7 +71,7 @@ void DrawLayerNormalization(Drawing& d) {
   if (d.Chance(0.7)) Pair(d, "Add", y, d.Constant(kFloat, {x->dims.back()}));
 }
 
-void DrawGelu(Drawing& d) {
+void DrawSpelledGelu(Drawing& d) {
   const DrawnOperand x = d.Float(1, 4);
   if (d.Chance(0.6)) {
     const DrawnOperand inner =
@@ -198,7 +198,7 @@ DrawnFamily PatternFamily() {
            {"attention", DrawAttention},
            {"Attention", DrawAttentionOperator},
            {"layer normalisation", DrawLayerNormalization},
-           {"gelu", DrawGelu},
+           {"gelu", DrawSpelledGelu},
            {"gated", DrawGated},
            {"no-ops", DrawNoOps},
            {"twins", DrawTwins},

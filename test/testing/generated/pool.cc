@@ -12,7 +12,7 @@ struct Pooled {
   Attributes attributes;
 };
 
-Pooled AnyWindow(Drawing& d) {
+Pooled AnyPooling(Drawing& d) {
   Pooled pooled;
   const DrawnOperand x = d.Image(d.OneOf(Dims{1, 2, 2, 2, 3}));
   if (std::ranges::find(x->dims, 0) != x->dims.end()) return pooled;
@@ -43,7 +43,7 @@ Pooled AnyWindow(Drawing& d) {
 }
 
 void DrawMaxPool(Drawing& d) {
-  const Pooled pooled = AnyWindow(d);
+  const Pooled pooled = AnyPooling(d);
   if (d.Chance(0.15)) {
     d.Node("MaxPool", {pooled.x}, pooled.attributes, {true, true});
   } else {
@@ -52,13 +52,13 @@ void DrawMaxPool(Drawing& d) {
 }
 
 void DrawAveragePool(Drawing& d) {
-  Pooled pooled = AnyWindow(d);
+  Pooled pooled = AnyPooling(d);
   if (d.Chance(0.5)) pooled.attributes.Int("count_include_pad", d.Between(0, 1));
   d.Node("AveragePool", {pooled.x}, pooled.attributes);
 }
 
 void DrawLpPool(Drawing& d) {
-  Pooled pooled = AnyWindow(d);
+  Pooled pooled = AnyPooling(d);
   if (d.Chance(0.5)) pooled.attributes.Int("p", d.Between(1, 3));
   d.Node("LpPool", {pooled.x}, pooled.attributes);
 }

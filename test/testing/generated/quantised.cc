@@ -54,7 +54,7 @@ void End(Drawing& d, DrawnOperand x) {
 }
 
 // Integer weights behind a dequantisation, by one scale or one a filter.
-DrawnOperand Weights(Drawing& d, const Dims& dims, int64_t axis) {
+DrawnOperand QuantisedWeights(Drawing& d, const Dims& dims, int64_t axis) {
   const DataType type = d.Chance(0.8) ? DataType::kInt8 : DataType::kUint8;
   const DrawnOperand integers = d.Constant(type, dims, "whole " + std::to_string(d.Between(1, 1'000'000)));
   const int64_t zero_point = type == DataType::kInt8 ? 0 : 128;
@@ -70,13 +70,13 @@ DrawnOperand Weights(Drawing& d, const Dims& dims, int64_t axis) {
                 Attributes().Int("axis", axis));
 }
 
-void DrawConv(Drawing& d) {
+void DrawQuantisedConv(Drawing& d) {
   const DrawnOperand x = Start(d, 4);
   if (x == nullptr || IsEmpty(x)) return;
   const int64_t channels = x->dims[1], groups = d.Chance(0.7) ? 1 : channels;
   const int64_t kernel = d.OneOf(Dims{1, 3, 3}), pad = kernel / 2, stride = d.Between(1, 2);
   const int64_t filters = groups == 1 ? d.Channels() : channels;
-  DrawnOperand y = Weights(d, {filters, channels / groups, kernel, kernel}, 0);
+  DrawnOperand y = QuantisedWeights(d, {filters, channels / groups, kernel, kernel}, 0);
   std::vector<DrawnOperand> operands = {x, y};
   if (d.Chance(0.5)) operands.push_back(d.Constant(kFloat, {filters}));
   y = d.Node("Conv", operands,
@@ -89,12 +89,12 @@ void DrawConv(Drawing& d) {
   End(d, y);
 }
 
-void DrawMatMul(Drawing& d) {
+void DrawQuantisedMatMul(Drawing& d) {
   const DrawnOperand x = Start(d, d.Between(2, 3));
   if (x == nullptr || IsEmpty(x)) return;
   const int64_t columns = d.OneOf(Dims{1, 3, 8, 16, 20, 32});
   const Dims dims = {x->dims.back(), columns};
-  const DrawnOperand w = d.Chance(0.7) ? Weights(d, dims, 1) : Dequantised(d, d.Input(AnyByte(d), dims));
+  const DrawnOperand w = d.Chance(0.7) ? QuantisedWeights(d, dims, 1) : Dequantised(d, d.Input(AnyByte(d), dims));
   DrawnOperand y = d.Node("MatMul", {x, w});
   if (d.Chance(0.4)) y = d.Node("Add", {y, d.Constant(kFloat, {columns})});
   if (d.Chance(0.3)) y = d.Node("Relu", {y});
@@ -232,9 +232,9 @@ void DrawDynamicConv(Drawing& d) {
 
 DrawnFamily QuantisedFamily() {
   return {"quantised",
-          {{"Conv on integers", DrawConv},
-           {"Conv on integers", DrawConv},
-           {"MatMul on integers", DrawMatMul},
+          {{"Conv on integers", DrawQuantisedConv},
+           {"Conv on integers", DrawQuantisedConv},
+           {"MatMul on integers", DrawQuantisedMatMul},
            {"element-wise on integers", DrawElementwise},
            {"pooling on integers", DrawPool},
            {"movement on integers", DrawMovement},

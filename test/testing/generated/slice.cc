@@ -7,12 +7,12 @@
 namespace pt::testing {
 namespace {
 
-DrawnOperand Any(Drawing& d) {
+DrawnOperand AnySliced(Drawing& d) {
   const DrawnOperand there = d.Find([](const DrawnValue& v) { return v.rank() >= 1 && v.rank() <= 5; });
   return there != nullptr && d.Chance(0.9) ? there : d.Input(DataType::kFloat32, d.AnyDims(1, 5));
 }
 
-Dims SomeAxes(Drawing& d, int64_t rank) {
+Dims SlicedAxes(Drawing& d, int64_t rank) {
   Dims axes;
   for (int64_t i = 0; i < rank; ++i) {
     if (d.Chance(0.5)) axes.push_back(d.Chance(0.4) ? i - rank : i);
@@ -27,13 +27,13 @@ int64_t SizeOf(DrawnOperand x, int64_t axis) {
 
 // Starts and ends inside, outside and at the end of what numbers hold; steps in both directions.
 void DrawSlice(Drawing& d) {
-  const DrawnOperand x = Any(d);
+  const DrawnOperand x = AnySliced(d);
   const bool all = d.Chance(0.2);
   Dims axes, starts, ends, steps;
   if (all) {
     for (int64_t i = 0; i < x->rank(); ++i) axes.push_back(i);
   } else {
-    axes = SomeAxes(d, x->rank());
+    axes = SlicedAxes(d, x->rank());
   }
   for (const int64_t axis : axes) {
     const int64_t size = SizeOf(x, axis);
@@ -59,12 +59,12 @@ void DrawSlice(Drawing& d) {
 }
 
 void DrawPad(Drawing& d) {
-  const DrawnOperand x = Any(d);
+  const DrawnOperand x = AnySliced(d);
   const std::string mode = d.OneOf({"constant", "constant", "reflect", "edge", "wrap"});
   const bool by_axes = d.Chance(0.3);
   Dims axes;
   for (int64_t i = 0; i < x->rank(); ++i) axes.push_back(i);
-  if (by_axes) axes = SomeAxes(d, x->rank());
+  if (by_axes) axes = SlicedAxes(d, x->rank());
   Dims begins, ends;
   for (const int64_t axis : axes) {
     const int64_t size = SizeOf(x, axis);
@@ -88,9 +88,9 @@ void DrawPad(Drawing& d) {
 }
 
 void DrawCenterCropPad(Drawing& d) {
-  const DrawnOperand x = Any(d);
+  const DrawnOperand x = AnySliced(d);
   Dims shape;
-  const Dims axes = SomeAxes(d, x->rank());
+  const Dims axes = SlicedAxes(d, x->rank());
   for (const int64_t axis : axes) shape.push_back(std::max<int64_t>(1, SizeOf(x, axis) + d.Between(-3, 3)));
   d.Node("CenterCropPad", {x, d.List(shape)}, Attributes().Ints("axes", axes));
 }

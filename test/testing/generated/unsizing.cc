@@ -8,7 +8,7 @@
 namespace pt::testing {
 namespace {
 
-using Attributes = std::map<std::string, Attribute, std::less<>>;
+using NodeAttributes = std::map<std::string, Attribute, std::less<>>;
 
 ValueType Unknown(DataType type, size_t rank) {
   ValueType unknown = StaticType(type, std::vector<int64_t>(rank, 1));
@@ -16,8 +16,8 @@ ValueType Unknown(DataType type, size_t rank) {
   return unknown;
 }
 ValueType Counts(int64_t count) { return StaticType(DataType::kInt64, {count}); }
-ValueType Count() { return StaticType(DataType::kInt64, {}); }
-Tensor Numbers(const std::vector<int64_t>& numbers) {
+ValueType ScalarCount() { return StaticType(DataType::kInt64, {}); }
+Tensor ListOf(const std::vector<int64_t>& numbers) {
   return Tensor::Int64({static_cast<int64_t>(numbers.size())}, numbers);
 }
 
@@ -70,10 +70,10 @@ class Unsizer {
     return {};
   }
 
-  ValueId Op(std::string op, std::vector<ValueId> inputs, ValueType type, Attributes attributes = {}) {
+  ValueId Op(std::string op, std::vector<ValueId> inputs, ValueType type, NodeAttributes attributes = {}) {
     return builder_.AddOp(std::move(op), std::move(inputs), std::move(type), std::move(attributes));
   }
-  ValueId Constant(const std::vector<int64_t>& numbers) { return builder_.AddConstant("", Numbers(numbers)); }
+  ValueId Constant(const std::vector<int64_t>& numbers) { return builder_.AddConstant("", ListOf(numbers)); }
 
   // 0 of int64[], since no magnitude is below 0; only a run knows.
   void FindZero(ValueId given) {
@@ -81,14 +81,14 @@ class Unsizer {
     const ValueId least = Op("ReduceMin", {magnitudes}, StaticType(DataType::kFloat32, {}), {{"keepdims", int64_t{0}}});
     const ValueId below =
         Op("Less", {least, builder_.AddConstant("", Tensor::Float32({}, {0}))}, StaticType(DataType::kBool, {}));
-    zero_ = Op("Cast", {below}, Count(), {{"to", int64_t{7}}});
+    zero_ = Op("Cast", {below}, ScalarCount(), {{"to", int64_t{7}}});
   }
   // The numbers, as only a run knows them.
   ValueId Hidden(const std::vector<int64_t>& numbers) {
     return Op("Add", {Constant(numbers), zero_}, Counts(static_cast<int64_t>(numbers.size())));
   }
   ValueId HiddenNumber(int64_t number) {
-    return Op("Add", {builder_.AddConstant("", Tensor::Int64({}, {number})), zero_}, Count());
+    return Op("Add", {builder_.AddConstant("", Tensor::Int64({}, {number})), zero_}, ScalarCount());
   }
 
   size_t AnyAxis() { return random_.Below(dims_.size()); }
@@ -97,7 +97,7 @@ class Unsizer {
     const ValueType unknown = Unknown(type_.type, dims_.size());
     const size_t axis = AnyAxis();
     const int64_t size = dims_[axis];
-    const Attributes along = {{"axis", static_cast<int64_t>(axis)}};
+    const NodeAttributes along = {{"axis", static_cast<int64_t>(axis)}};
     switch (random_.Below(9)) {
       case 0: {  // by arithmetic on its own shape
         const ValueId shape = Op("Shape", {from_}, Counts(static_cast<int64_t>(dims_.size())));
@@ -139,7 +139,7 @@ class Unsizer {
   ValueId Collected(const ValueType& unknown) {
     GraphBuilder body;
     body.set_opset(graph_.opset());
-    body.AddInput("", Count());
+    body.AddInput("", ScalarCount());
     const ValueId goes_on = body.AddInput("", StaticType(DataType::kBool, {}));
     const ValueId value = body.AddCaptured("", type_);
     body.AddOutput(body.AddOp("Identity", {goes_on}, StaticType(DataType::kBool, {})));
