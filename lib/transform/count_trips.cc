@@ -28,6 +28,7 @@ class TripCounter {
     if (most.valid() && !(limit = OneConstant(graph_, most))) return std::nullopt;
     if (first.valid() && !OneConstant(graph_, first)) return std::nullopt;
     if (!Collect()) return std::nullopt;
+    values_.resize(body_.values().size());
     bool goes_on = !first.valid() || *OneConstant(graph_, first) != 0;
     int64_t trips = 0;
     for (size_t spent = 0; goes_on && (!limit || trips < *limit); ++trips) {
@@ -83,14 +84,13 @@ class TripCounter {
 
   // Whether there is another trip behind this one.
   std::optional<bool> Trip(int64_t trip) {
-    std::vector<std::optional<Tensor>> values(body_.values().size());
-    const auto one = [&](size_t input, const Tensor& scalar) { values[body_.inputs()[input].index()] = scalar; };
-    one(0, Tensor::Int64(DimsOf(0), {trip}));
-    one(1, Tensor::FromBytes(DataType::kBool, DimsOf(1), std::string(1, 1)).value());
-    for (const auto& [place, tensor] : state_) one(place, tensor);
+    const auto give = [&](size_t input, const Tensor& tensor) { values_[body_.inputs()[input].index()] = tensor; };
+    give(0, Tensor::Int64(DimsOf(0), {trip}));
+    give(1, Tensor::FromBytes(DataType::kBool, DimsOf(1), std::string(1, 1)).value());
+    for (const auto& [place, tensor] : state_) give(place, tensor);
     const auto known = [&](ValueId id) -> Tensor {
       if (!id.valid()) return {};
-      return body_.value(id).is_constant() ? *body_.value(id).constant : values[id.index()].value();
+      return body_.value(id).is_constant() ? *body_.value(id).constant : values_[id.index()].value();
     };
     for (const NodeId id : nodes_) {
       const Node& node = body_.node(id);
@@ -99,7 +99,7 @@ class TripCounter {
       Result<std::vector<Tensor>> results = context_.evaluate(body_, id, inputs);
       if (!results.ok()) return std::nullopt;  // a run that comes here says what is wrong
       for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (node.outputs[i].valid()) values[node.outputs[i].index()] = std::move((*results)[i]);
+        if (node.outputs[i].valid()) values_[node.outputs[i].index()] = std::move((*results)[i]);
       }
     }
     for (auto& [place, tensor] : state_) tensor = known(body_.outputs()[place - 1]);
@@ -120,6 +120,7 @@ class TripCounter {
   const Graph& body_;
   size_t carried_ = 0;
   std::vector<NodeId> nodes_;
+  std::vector<std::optional<Tensor>> values_;  // by value of the body, of what the condition depends on, in this trip
   std::vector<std::pair<size_t, Tensor>> state_;  // by input of the body, as of the trip to come
 };
 

@@ -5,7 +5,6 @@
 
 #include "lib/transform/bodies.h"
 #include "lib/transform/pass_list.h"
-#include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
@@ -85,9 +84,9 @@ class LoopTyper {
     std::vector<int64_t> dims = *part.static_dims();
     dims.insert(dims.begin(), trips);
     // A loop that may go on for ever has no size to plan with: the run's limit of memory ends it.
-    const auto count = CheckedProduct(dims);
-    const auto bytes = count ? CheckedMul(*count, std::max<int64_t>(1, BytesOf(part.type))) : std::nullopt;
-    if (!bytes || static_cast<uint64_t>(*bytes) > context_.limits.tensor_bytes) return false;
+    const Result<int64_t> bytes = TensorByteCount(part.type, dims);
+    const uint64_t most = context_.limits.tensor_bytes;
+    if (!bytes.ok() || (most != 0 && static_cast<uint64_t>(*bytes) > most)) return false;
     return Refine(builder_.value(node.outputs[i]).type, StaticType(part.type, std::move(dims)));
   }
 
