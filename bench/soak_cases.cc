@@ -13,6 +13,7 @@
 
 #include "bench/soak_networks.h"
 #include "partitiontuner/engine/run_buffers.h"
+#include "partitiontuner/engine/verify.h"
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/random.h"
 
@@ -42,18 +43,6 @@ Result<int64_t> Number(const std::string& text) {
     return MakeError(ErrorCode::kUsage, "usage", "'" + text + "' is not a number");
   }
   return value;
-}
-
-bool Same(const Tensor& a, const Tensor& b) {
-  return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
-         std::ranges::equal(a.strings(), b.strings());
-}
-
-bool Same(const Datum& a, const Datum& b) {
-  if (a.kind() != b.kind()) return false;
-  if (a.is_tensor()) return Same(a.tensor(), b.tensor());
-  const auto same = [](const TensorPtr& x, const TensorPtr& y) { return Same(*x, *y); };
-  return !a.is_sequence() || std::ranges::equal(a.elements(), b.elements(), same);
 }
 
 // Numbers between -1 and 1, integers from 0 to 3, which are indices of most things.
@@ -169,9 +158,7 @@ Folder::~Folder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-bool Same(const Values& a, const Values& b) {
-  return std::ranges::equal(a, b, [](const Datum& x, const Datum& y) { return Same(x, y); });
-}
+bool Same(const Values& a, const Values& b) { return std::ranges::equal(a, b, SameData); }
 
 Result<std::unique_ptr<Cases>> Cases::Make(const SoakSettings& settings) {
   auto made = std::make_unique<Cases>();

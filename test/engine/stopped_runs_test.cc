@@ -19,6 +19,7 @@
 #include "partitiontuner/exec/kernel_watch.h"
 #include "partitiontuner/exec/watched_library.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "test/testing/filled_inputs.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing::stopped_runs_test {
@@ -98,20 +99,6 @@ std::shared_ptr<const Model> Load(Engine& engine, const std::string& name) {
   return *model;
 }
 
-// Integers are 3, trip counts among them; real numbers next to nothing.
-std::vector<Tensor> InputsOf(const Graph& graph) {
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs()) {
-    const ValueType& type = graph.value(id).type;
-    const std::vector<int64_t> dims = type.static_dims().value();
-    std::string bytes(static_cast<size_t>(TensorByteCount(type.type, dims).value()), '\0');
-    const char element = type.type == DataType::kBool ? '\1' : '\3';
-    for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(BytesOf(type.type))) bytes[at] = element;
-    inputs.push_back(Tensor::FromBytes(type.type, dims, std::move(bytes)).value());
-  }
-  return inputs;
-}
-
 // A plan with its nodes on units at random, one core and both: as planned, and by a caller who does every step.
 std::vector<std::unique_ptr<Session>> Open(Engine& engine, const Model& model) {
   std::mt19937 random(1);
@@ -137,7 +124,7 @@ bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 // Runs that end before each of their kernels in turn, by what `stop` does there, with the error `id`.
 void EndAtEveryKernel(CallCounter& counter, Session& session, const RunOptions& options,
                       const std::function<void()>& stop, const std::function<void()>& go_on, const std::string& id) {
-  const std::vector<Tensor> inputs = InputsOf(session.graph());
+  const std::vector<Tensor> inputs = FilledInputs(session.graph(), 3);
   counter.Arm(0, {});
   const auto expected = RunTensors(session, inputs);
   if (!expected.ok()) FAIL(ToString(expected.error()));

@@ -13,6 +13,7 @@
 #include "partitiontuner/engine/run_buffers.h"
 #include "test/allocations/hook.h"
 #include "test/fuzz/entries/model_chain.h"
+#include "test/testing/filled_inputs.h"
 #include "test/testing/forked_trials.h"
 #include "test/testing/rounds.h"
 
@@ -30,19 +31,6 @@ Engine& TheEngine() {
 std::string ModelBytesOf(const std::string& model) {
   std::ifstream file(std::filesystem::path(PT_SOURCE_DIR) / "test/fuzz/seeds/model" / model, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-// Ones, also of trip counts; of real numbers next to nothing.
-std::vector<Tensor> InputsOf(const Graph& graph) {
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs()) {
-    const ValueType& type = graph.value(id).type;
-    const std::vector<int64_t> dims = type.static_dims().value();
-    std::string bytes(static_cast<size_t>(TensorByteCount(type.type, dims).value()), '\0');
-    for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(BytesOf(type.type))) bytes[at] = '\1';
-    inputs.push_back(Tensor::FromBytes(type.type, dims, std::move(bytes)).value());
-  }
-  return inputs;
 }
 
 // All that a stage is given, made before memory is short. In the process that tries, once.
@@ -68,7 +56,7 @@ struct Scene {
     plan_options.default_plan = true;
     Plan plan = TheEngine().MakePlan(*model, plan_options).value();
     auto session = TheEngine().MakeSession(*model, plan).value();
-    std::vector<Tensor> inputs = InputsOf(*model->graph);
+    std::vector<Tensor> inputs = FilledInputs(*model->graph, 1);
     RunBuffers in = RunBuffers::ForInputs(*session, inputs).value(), out = RunBuffers::ForOutputs(*session).value();
     return {model, plan_options, plan, std::move(session), inputs, std::move(in), std::move(out)};
   }
