@@ -215,6 +215,8 @@ TEST_CASE("HostProduct, WhatIsNoSuchProductIsNotOffered", "[host]") {
   // One row of a bias that would add a dim; a chain of two products.
   CHECK(CountCandidates(x + "const c float32[1,1,6] random 2\nm = MatMul(x, w)\ny = Add(m, c)\noutput y\n") == 0);
   CHECK(CountCandidates(x + "m = MatMul(x, w)\ny = MatMul(m, w)\noutput y\n") == 0);
+  // What is elementwise around the product makes its input as well.
+  CHECK(CountCandidates(x + "r = Relu(x)\na = MatMul(r, w)\nb = Tanh(r)\ny = Add(a, b)\noutput y\n") == 0);
 }
 
 }  // namespace

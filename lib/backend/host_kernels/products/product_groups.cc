@@ -154,6 +154,9 @@ std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const Nod
   for (NodeId id : nodes) {
     auto product = ReadProduct(graph, id);
     if (!product) continue;
+    // What the product multiplies is there before the group runs.
+    const NodeId maker = graph.value(product->input).producer;
+    if (maker.valid() && std::ranges::find(nodes, maker) != nodes.end()) return std::nullopt;
     if (product->packed && std::ranges::find(nodes, product->packed->node) == nodes.end()) return std::nullopt;
     group.products.push_back(*std::move(product));
   }
