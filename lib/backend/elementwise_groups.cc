@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "partitiontuner/graph/linear_quantisation.h"
+
 namespace pt {
 namespace {
 
@@ -25,7 +27,7 @@ class Growth {
     const Nodes before = nodes_;
     const ValueId result = result_;
     do {
-      const NodeId next = NextReader();
+      const NodeId next = EndsQuantised(result_) ? NodeId() : NextReader();
       if (!next.valid() || !Fits(next) || nodes_.size() >= kMostNodes) {
         nodes_ = before;
         result_ = result;
@@ -38,6 +40,9 @@ class Growth {
   }
 
  private:
+  // A quantised stretch ends where its result is an 8-bit integer again: what lies beyond is another group. Each node
+  // of long stretches would else begin groups with several of them.
+  bool EndsQuantised(ValueId value) const { return IsByte(graph_.value(value).type.type); }
   bool IsReadOutside(ValueId value) const { return !ReadWithin(value, nodes_); }
 
   // The first node outside that reads a value of the group: those it reads itself then come before or lie outside.
@@ -77,7 +82,8 @@ class Growth {
     for (ValueId input : graph_.node(reader).inputs) {
       if (!input.valid()) continue;
       const NodeId producer = graph_.value(input).producer;
-      if (!producer.valid() || nodes_.contains(producer) || !Fits(producer) || !ReadWithin(input, nodes_)) continue;
+      if (!producer.valid() || nodes_.contains(producer) || EndsQuantised(input)) continue;
+      if (!Fits(producer) || !ReadWithin(input, nodes_)) continue;
       if (nodes_.size() >= kMostNodes) return;
       nodes_.insert(producer);
       Absorb(producer);

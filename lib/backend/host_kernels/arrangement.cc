@@ -7,6 +7,7 @@
 
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
+#include "lib/backend/host_kernels/elementwise/byte_function.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/product.h"
@@ -56,7 +57,8 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
   if (IsPointwise(graph, nodes)) return {Arrangement::kChannelsLast};
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
-      std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });
+      std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); }) ||
+      ReadByteFunction(graph, nodes);
   const HostRow* row = nodes.size() == 1 ? FindOperator(graph.node(nodes[0])) : nullptr;
   const bool in_blocks = elementwise || (row != nullptr && row->in_blocks) || ReadPlaneNormalization(graph, nodes);
   if (!in_blocks && (row == nullptr || !row->any_order)) return arrangements;

@@ -6,6 +6,7 @@
 #include "lib/backend/host_kernels/attention/attention.h"
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
+#include "lib/backend/host_kernels/elementwise/byte_function.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
@@ -85,6 +86,7 @@ Result<HostRoutine> MakeGroup(const HostSite& site) {
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);
   if (const auto planes = ReadPlaneNormalization(site.graph, site.nodes)) return MakePlaneNormalization(site, *planes);
   if (const auto rows = ReadGatherJoined(site.graph, site.nodes)) return MakeGatherJoined(site, *rows);
+  if (const auto function = ReadByteFunction(site.graph, site.nodes)) return MakeByteFunction(site, *function);
   return MakeElementwise(site);
 }
 

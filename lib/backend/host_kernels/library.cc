@@ -11,6 +11,7 @@
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
 #include "lib/backend/host_kernels/data_sized.h"
+#include "lib/backend/host_kernels/elementwise/byte_function.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/operators/gather_joined.h"
@@ -25,6 +26,7 @@
 #include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/uses.h"
 
 namespace pt {
 namespace host {
@@ -133,6 +135,23 @@ Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const
   return candidate;
 }
 
+bool MakesBytesOfBytes(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto is_byte = [&](ValueId value) { return IsByte(graph.value(value).type.type); };
+  return std::ranges::all_of(GroupInputs(graph, nodes), is_byte) &&
+         std::ranges::all_of(GroupOutputs(graph, nodes), is_byte);
+}
+
+// Whether the node turns what a product reads or makes into real numbers or back: products of integers take it along,
+// and those of real numbers cost so much more that another library's will do.
+bool IsAtProduct(const Graph& graph, const Node& node) {
+  constexpr std::array<std::string_view, 4> kProducts = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  const auto is_product = [&](NodeId id) {
+    return id.valid() && graph.node(id).domain.empty() && std::ranges::count(kProducts, graph.node(id).op) != 0;
+  };
+  if (IsQuantisation(node)) return is_product(graph.value(node.inputs[0]).producer);
+  return IsDequantisation(node) && is_product(OnlyReader(graph, node.outputs[0]));
+}
+
 // A single node whose results are as large as the data says.
 bool IsSizedByData(const Graph& graph, std::span<const NodeId> nodes) {
   return nodes.size() == 1 && !IsSizedBeforeRun(graph, nodes) && IsDataSized(graph, nodes[0]) &&
@@ -148,7 +167,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     return ModesWithInstructions(platform, Classes(platform));
   }
 
-  // Single nodes, then groups: elementwise ones, products, convolutions, attention.
+  // Stretches of bytes, single nodes, then groups: elementwise ones, products, convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -159,12 +178,29 @@ class HostLibrary final : public Library, public TellsOfNan {
         Offer(graph, platform, nodes, ArrangementsOf(graph, nodes).front(), precision, candidates);
       return candidates.size() > before;
     };
+    for (uint32_t n = 0; n < able.size(); ++n)
+      able[n] = IsElementwiseOperator(graph.node(NodeId(n))) && PrepareAlone(graph, NodeId(n)).ok();
+    const std::vector<std::vector<NodeId>> elementwise = ElementwiseGroups(graph, able);
+    // Stretches from bytes to bytes, of which no part is worth a step of its own.
+    std::vector<bool> covered(able.size(), false);
+    const auto cover = [&](const std::vector<NodeId>& group) {
+      if (offer(group)) std::ranges::for_each(group, [&](NodeId node) { covered[node.index()] = true; });
+    };
+    const auto is_covered = [&](const std::vector<NodeId>& group) {
+      return std::ranges::all_of(group, [&](NodeId node) { return covered[node.index()]; });
+    };
+    for (const std::vector<NodeId>& group : ByteFunctionGroups(graph)) cover(group);
+    for (const std::vector<NodeId>& group : elementwise) {
+      if (MakesBytesOfBytes(graph, group) && !is_covered(group)) cover(group);
+    }
     for (uint32_t n = 0; n < able.size(); ++n) {
       const NodeId node(n);
       if (IsSizedByData(graph, {&node, 1})) OfferSizedByData(graph, platform, node, candidates);
-      able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
+      if (!covered[n] && !IsAtProduct(graph, graph.node(node))) offer({&node, 1});
     }
-    for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
+    for (const std::vector<NodeId>& group : elementwise) {
+      if (!is_covered(group)) offer(group);
+    }
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
@@ -216,8 +252,7 @@ class HostLibrary final : public Library, public TellsOfNan {
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (IsSizedByData(graph, {&node, 1})) return std::nullopt;
-    const Result<PreparedSite> prepared =
-        PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
+    const Result<PreparedSite> prepared = PrepareAlone(graph, node);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 
@@ -242,6 +277,10 @@ class HostLibrary final : public Library, public TellsOfNan {
       if (platform.unit_classes[c].on_host()) classes.push_back(UnitClassId(c));
     }
     return classes;
+  }
+
+  static Result<PreparedSite> PrepareAlone(const Graph& graph, NodeId node) {
+    return PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
   }
 
   static void OfferSizedByData(const Graph& graph, const Platform& platform, NodeId node,

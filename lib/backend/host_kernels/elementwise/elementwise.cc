@@ -8,6 +8,7 @@
 
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt::host {
 namespace {
@@ -210,6 +211,17 @@ Register Cast(Emitter& emitter, const Node& node) {
   return emitter.Apply(Function::kCast, {x}, emitter.graph().value(node.outputs[0]).type.type);
 }
 
+// To or from integers with one scale and zero point for all.
+template <Function function>
+Register Quantisation(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
+  const std::optional<LinearQuantisation> quantisation = LinearQuantisationOf(emitter.graph(), node);
+  if (!quantisation || !quantisation->is_whole() || !IsByte(quantisation->type))
+    return emitter.site().Unsupported("its scale or zero point is not one constant of 8-bit integers");
+  return emitter.Apply(function, {x}, emitter.graph().value(node.outputs[0]).type.type, quantisation->scales[0],
+                       static_cast<float>(quantisation->zero_points[0]));
+}
+
 struct ElementwiseRow {
   std::string_view op;
   Register (*emit)(Emitter&, const Node&);
@@ -223,6 +235,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Ceil", Unary<Function::kCeil>},
     ElementwiseRow{"Clip", Clip},
     ElementwiseRow{"Cos", Unary<Function::kCos>},
+    ElementwiseRow{"DequantizeLinear", Quantisation<Function::kDequantise>},
     ElementwiseRow{"Div", Fold<Function::kDiv>},
     ElementwiseRow{"Equal", Truth<Function::kEqual>},
     ElementwiseRow{"Erf", Unary<Function::kErf>},
@@ -247,6 +260,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Or", Truth<Function::kOr>},
     ElementwiseRow{"PRelu", Fold<Function::kPrelu>},
     ElementwiseRow{"Pow", Pow},
+    ElementwiseRow{"QuantizeLinear", Quantisation<Function::kQuantise>},
     ElementwiseRow{"Reciprocal", Unary<Function::kReciprocal>},
     ElementwiseRow{"Relu", Unary<Function::kRelu>},
     ElementwiseRow{"Round", Unary<Function::kRound>},

@@ -16,6 +16,7 @@ constexpr uint32_t kNoSlot = ~uint32_t{0};
 // A tensor as the results' elements are counted: where each lies in it.
 struct Side {
   enum class Kind : uint8_t {
+    kUnread,   // by any operation: what it says is in their parameters
     kDirect,   // in the same order, without gaps
     kRepeats,  // one element again and again
     kMoved,    // anything else: copied from or to a tile
@@ -106,7 +107,7 @@ void PlaceRegisters(Program& program) {
     return slot;
   };
   for (Side& side : program.in) {
-    if (side.kind != Side::Kind::kDirect) side.slot = take();
+    if (side.kind != Side::Kind::kDirect && side.kind != Side::Kind::kUnread) side.slot = take();
   }
   std::vector<size_t> last(e.registers.size(), 0);
   for (size_t i = 0; i < e.operations.size(); ++i) {
@@ -137,6 +138,7 @@ void RunTile(const Program& program, const HostCall& run, std::byte* slots, int6
   const auto slot_at = [&](uint32_t slot) -> void* { return slots + slot * program.slot_bytes; };
   for (size_t i = 0; i < program.in.size(); ++i) {
     const Side& side = program.in[i];
+    if (side.kind == Side::Kind::kUnread) continue;
     auto* data = const_cast<std::byte*>(run.input<std::byte>(i));
     const std::optional<int64_t> offset = OffsetOfRun(side, begin, n);
     at[i] = offset ? data + *offset * side.bytes : slot_at(side.slot);
@@ -150,7 +152,7 @@ void RunTile(const Program& program, const HostCall& run, std::byte* slots, int6
     if (side.slot == kNoSlot) at[e.results[j]] = run.output<std::byte>(j) + begin * side.bytes;
   }
   for (const Operation& o : e.operations) {
-    o.function({{at[o.in[0]], at[o.in[1]], at[o.in[2]]}, at[o.out], n, o.p, o.q});
+    o.function({{at[o.in[0]], at[o.in[1]], at[o.in[2]]}, at[o.out], n, o.p, o.q, o.data.get()});
   }
   for (size_t j = 0; j < program.out.size(); ++j) {
     const Side& side = program.out[j];
@@ -198,8 +200,14 @@ bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& 
   return true;
 }
 
-Result<Program> ProgramOf(const HostSite& site) {
-  PT_ASSIGN(Expression expression, MakeExpression(site));
+bool IsRead(const Expression& expression, uint32_t r) {
+  return std::ranges::any_of(expression.operations, [r](const Operation& operation) {
+    return std::ranges::find(operation.in.begin(), operation.in.begin() + operation.inputs, r) !=
+           operation.in.begin() + operation.inputs;
+  });
+}
+
+Result<Program> ProgramOf(const HostSite& site, Expression expression) {
   const std::vector<int64_t>& dims = site.out[0].dims();
   for (const HostOperand& y : site.out) {
     if (y.dims() != dims) return site.Unsupported("its results differ in dims");
@@ -209,6 +217,7 @@ Result<Program> ProgramOf(const HostSite& site) {
   for (const HostOperand& x : site.in) {
     if (!BroadcastsTo(x.dims(), dims)) return site.Unsupported("an input does not broadcast to the result");
     program.in.push_back(SideOf(x, site.out[0]));
+    if (!IsRead(expression, static_cast<uint32_t>(program.in.size() - 1))) program.in.back().kind = Side::Kind::kUnread;
   }
   for (const HostOperand& y : site.out) {
     program.out.push_back(SideOf(y, site.out[0]));
@@ -240,7 +249,12 @@ std::vector<uint32_t> InPlace(const HostSite& site, const Program& program) {
 }  // namespace
 
 Result<HostRoutine> MakeElementwise(const HostSite& site) {
-  PT_ASSIGN(Program program, ProgramOf(site));
+  PT_ASSIGN(Expression expression, MakeExpression(site));
+  return MakeElementwise(site, std::move(expression));
+}
+
+Result<HostRoutine> MakeElementwise(const HostSite& site, Expression expression) {
+  PT_ASSIGN(Program program, ProgramOf(site, std::move(expression)));
   HostRoutine routine;
   routine.scratch_bytes = program.part_bytes() * site.width;
   routine.in_place = InPlace(site, program);
@@ -252,7 +266,8 @@ Result<HostRoutine> MakeElementwise(const HostSite& site) {
 }
 
 Result<ElementwisePart> MakeElementwisePart(const HostSite& site) {
-  PT_ASSIGN(Program made, ProgramOf(site));
+  PT_ASSIGN(Expression expression, MakeExpression(site));
+  PT_ASSIGN(Program made, ProgramOf(site, std::move(expression)));
   const auto program = std::make_shared<const Program>(std::move(made));
   return ElementwisePart{program->part_bytes(), program->work, InPlace(site, *program),
                          [program](const HostCall& run, std::byte* slots) { EnterProgram(*program, run, slots); },

@@ -2,6 +2,8 @@
 // dims; inputs broadcast to them. What is stored as bfloat16 is computed in float32.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "lib/backend/host_kernels/elementwise/tiles.h"
@@ -15,7 +17,8 @@ struct Operation {
   uint32_t inputs = 0;              // how many of `in` count
   uint32_t out = 0;
   float p = 0, q = 0;
-  double work = 0;  // nanoseconds of one element
+  double work = 0;                             // nanoseconds of one element
+  std::shared_ptr<const void> data = nullptr;  // TileCall::data
 };
 
 struct Expression {
@@ -27,6 +30,8 @@ struct Expression {
 // The site's nodes as an expression, or kUnsupported where an operator, types or dims do not fit.
 Result<Expression> MakeExpression(const HostSite& site);
 Result<HostRoutine> MakeElementwise(const HostSite& site);
+// What the expression says, of the site's operands.
+Result<HostRoutine> MakeElementwise(const HostSite& site, Expression expression);
 
 // An expression whose elements another kernel computes in stretches of its own, on one core.
 struct ElementwisePart {

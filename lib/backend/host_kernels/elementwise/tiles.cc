@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lib/backend/host/vector_math-inl.h"
+#include "lib/backend/host_kernels/elementwise/quantisation_tiles.h"
 #include "lib/backend/host_kernels/elementwise/tiles.h"
 #include "lib/backend/host_kernels/elementwise/wide_tiles.h"
 #include "lib/backend/host_kernels/kernels/bfloat16.h"
@@ -407,6 +408,8 @@ TileFunction WhereFunction(int64_t bytes) {
 
 TileFunction Find(Function function, DataType from, DataType to) {
   if (function == Function::kCast) return CastFunction(from, to);
+  if (function == Function::kDequantise || function == Function::kQuantise)
+    return FindQuantisationTileFunction(function, from, to);
   if (function == Function::kWhere) return from == to ? WhereFunction(BytesOf(from)) : nullptr;
   if (from == DataType::kBool) return to == DataType::kBool ? TruthFunction(function) : nullptr;
   return VisitType(from, [&]<typename T>() -> TileFunction {

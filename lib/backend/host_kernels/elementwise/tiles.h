@@ -16,6 +16,7 @@ struct TileCall {
   void* out = nullptr;                 // may be one of the inputs
   int64_t n = 0;                       // at most kTileElements
   float p = 0, q = 0;                  // parameters
+  const void* data = nullptr;          // what the function knows beside them
 };
 using TileFunction = void (*)(const TileCall&);
 
@@ -71,6 +72,9 @@ enum class Function : uint8_t {
   // (bool, any, any)
   kWhere,
   kCast,
+  // between float32 and 8-bit integers: scale p, zero point q
+  kDequantise,
+  kQuantise,
 };
 
 // Nanoseconds of one element, roughly.
