@@ -51,6 +51,23 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
     float least = std::numeric_limits<float>::min();
   };
   constexpr std::array kRows = {Row{"Abs(x)", 0},
+                                Row{"Acos(x)", 1},
+                                Row{"Acosh(x)", 2},
+                                Row{"Asin(x)", 1},
+                                Row{"Asinh(x)", 2},
+                                Row{"Atan(x)", 1},
+                                Row{"Atanh(x)", 2},
+                                Row{"Cosh(x)", 2},
+                                Row{"Sinh(x)", 2},
+                                Row{"Tan(x)", 1},
+                                Row{"Celu(x) alpha=0.7", 6},
+                                Row{"Elu(x) alpha=1.3", 6},
+                                Row{"Selu(x)", 6},
+                                Row{"Mish(x)", 8, 1e-35F},  // a factor of both has fewer digits below
+                                Row{"Shrink(x) lambd=1.5 bias=0.3", 1},
+                                Row{"Softsign(x)", 0},
+                                Row{"Swish(x) alpha=1.7", 6, 1e-35F},
+                                Row{"ThresholdedRelu(x) alpha=0.7", 0},
                                 Row{"Ceil(x)", 0},
                                 Row{"Cos(x)", 1},
                                 Row{"Erf(x)", 4},
@@ -114,6 +131,16 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
   }
 }
 
+TEST_CASE("HostElementwise, TestsOfNumbersAreExact", "[host]") {
+  const std::vector<float> x = WholeRange();
+  const std::string n = std::to_string(x.size());
+  for (const char* test : {"IsNaN(x)", "IsInf(x)", "IsInf(x) detect_negative=0", "IsInf(x) detect_positive=0"}) {
+    INFO(test);
+    CheckAgainstReference(TypedText("input x float32[" + n + "]\ny = " + test + "\noutput y\n"),
+                          {Tensor::Float32({static_cast<int64_t>(x.size())}, x)}, 0);
+  }
+}
+
 constexpr std::array kArithmetic = {"Add", "Sub", "Mul", "Max", "Min", "Div", "Mod", "Pow"};
 constexpr std::array kComparisons = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
 
@@ -131,8 +158,12 @@ TEST_CASE("HostElementwise, EveryTypeEqualsTheReference", "[host]") {
       CheckText("input x " + std::string(type) + "[3,41]\ny = " + op + "(x)\noutput y\n", 0);
     }
   }
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
+    for (const char* type : {"int32", "int64"}) CheckText(Two(op, type, "[3,37]", "[37]"), 0);
+  }
   for (const char* type : {"int32", "int64"}) {
     const std::string t = type;
+    CheckText("input x " + t + "[3,41]\ny = BitwiseNot(x)\noutput y\n", 0);
     CheckText("input a " + t + "[3,37]\ninput b " + t + "[37]\ny = Mod(a, b) fmod=1\noutput y\n", 0);
     CheckText("input a float32[3,37]\ninput b " + t + "[37]\ny = Pow(a, b)\noutput y\n", 1e-6);
   }

@@ -1,11 +1,9 @@
 #include "lib/backend/host_kernels/elementwise/byte_function.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <set>
-#include <string_view>
 
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernels/byte_lookup.h"
@@ -28,15 +26,7 @@ void LookUpTile(const TileCall& call) {
   lookup.look_up(lookup.table, static_cast<const uint8_t*>(call.in[0]), static_cast<uint8_t*>(call.out), call.n);
 }
 
-// Elementwise operators that expressions have no row for; tables have any.
-constexpr std::array<std::string_view, 18> kOthers = {
-    "Acos", "Acosh", "Asin", "Asinh",  "Atan", "Atanh",    "BitwiseNot", "Celu", "Cosh",
-    "Elu",  "Mish",  "Selu", "Shrink", "Sinh", "Softsign", "Swish",      "Tan",  "ThresholdedRelu"};
-
-bool IsElementwise(const Node& node) {
-  if (node.outputs.size() != 1 || !node.domain.empty()) return false;
-  return IsElementwiseOperator(node) || std::ranges::find(kOthers, node.op) != kOthers.end();
-}
+bool IsElementwise(const Node& node) { return node.outputs.size() == 1 && IsElementwiseOperator(node); }
 
 bool IsConstantNumber(const Value& value) { return value.constant && value.constant->element_count() == 1; }
 

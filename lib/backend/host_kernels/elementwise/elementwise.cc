@@ -22,7 +22,10 @@ bool MagnifiesRounding(Function function, DataType to) {
     case Function::kFloorMod:
     case Function::kRound:
     case Function::kSign:
+    case Function::kShrink:
     case Function::kSin:
+    case Function::kTan:
+    case Function::kThresholdedRelu:
     case Function::kTruncatedMod:
       return true;
     default:
@@ -130,15 +133,33 @@ Register Gelu(Emitter& emitter, const Node& node) {
   return emitter.Apply(*form == GeluForm::kTanh ? Function::kGeluTanh : Function::kGelu, {x}, emitter.type(x));
 }
 
-Register LeakyRelu(Emitter& emitter, const Node& node) {
-  PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
-  return emitter.Apply(Function::kLeakyRelu, {x}, emitter.type(x), ReadActivation(node).alpha);
-}
-
-Register HardSigmoid(Emitter& emitter, const Node& node) {
+// With the numbers of its formula.
+template <Function function>
+Register Activation(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
   const auto [alpha, beta] = ReadActivation(node);
-  return emitter.Apply(Function::kHardSigmoid, {x}, emitter.type(x), alpha, beta);
+  return emitter.Apply(function, {x}, emitter.type(x), alpha, beta);
+}
+
+// Where alpha is positive, what is computed is between -alpha and 0.
+Register Celu(Emitter& emitter, const Node& node) {
+  if (!(ReadActivation(node).alpha > 0)) return emitter.site().Unsupported("its alpha is not positive");
+  return Activation<Function::kCelu>(emitter, node);
+}
+
+Register IsInf(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
+  const auto [negative, positive] = ReadIsInf(node);
+  if (!negative && !positive) return emitter.site().Unsupported("it asks for no infinity");
+  const Function function = negative && positive ? Function::kIsInf
+                            : negative           ? Function::kIsNegativeInf
+                                                 : Function::kIsPositiveInf;
+  return emitter.Apply(function, {x}, DataType::kBool);
+}
+
+Register IsNan(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
+  return emitter.Apply(Function::kIsNan, {x}, DataType::kBool);
 }
 
 Register Clip(Emitter& emitter, const Node& node) {
@@ -229,14 +250,27 @@ struct ElementwiseRow {
 
 constexpr std::array kRows = {
     ElementwiseRow{"Abs", Unary<Function::kAbs>},
+    ElementwiseRow{"Acos", Unary<Function::kAcos>},
+    ElementwiseRow{"Acosh", Unary<Function::kAcosh>},
     ElementwiseRow{"Add", Fold<Function::kAdd>},
     ElementwiseRow{"And", Truth<Function::kAnd>},
+    ElementwiseRow{"Asin", Unary<Function::kAsin>},
+    ElementwiseRow{"Asinh", Unary<Function::kAsinh>},
+    ElementwiseRow{"Atan", Unary<Function::kAtan>},
+    ElementwiseRow{"Atanh", Unary<Function::kAtanh>},
+    ElementwiseRow{"BitwiseAnd", Fold<Function::kBitwiseAnd>},
+    ElementwiseRow{"BitwiseNot", Unary<Function::kBitwiseNot>},
+    ElementwiseRow{"BitwiseOr", Fold<Function::kBitwiseOr>},
+    ElementwiseRow{"BitwiseXor", Fold<Function::kBitwiseXor>},
     ElementwiseRow{"Cast", Cast},
     ElementwiseRow{"Ceil", Unary<Function::kCeil>},
+    ElementwiseRow{"Celu", Celu},
     ElementwiseRow{"Clip", Clip},
     ElementwiseRow{"Cos", Unary<Function::kCos>},
+    ElementwiseRow{"Cosh", Unary<Function::kCosh>},
     ElementwiseRow{"DequantizeLinear", Quantisation<Function::kDequantise>},
     ElementwiseRow{"Div", Fold<Function::kDiv>},
+    ElementwiseRow{"Elu", Activation<Function::kElu>},
     ElementwiseRow{"Equal", Truth<Function::kEqual>},
     ElementwiseRow{"Erf", Unary<Function::kErf>},
     ElementwiseRow{"Exp", Unary<Function::kExp>},
@@ -244,15 +278,18 @@ constexpr std::array kRows = {
     ElementwiseRow{"Gelu", Gelu},
     ElementwiseRow{"Greater", Truth<Function::kGreater>},
     ElementwiseRow{"GreaterOrEqual", Truth<Function::kGreaterOrEqual>},
-    ElementwiseRow{"HardSigmoid", HardSigmoid},
+    ElementwiseRow{"HardSigmoid", Activation<Function::kHardSigmoid>},
     ElementwiseRow{"HardSwish", Unary<Function::kHardSwish>},
-    ElementwiseRow{"LeakyRelu", LeakyRelu},
+    ElementwiseRow{"IsInf", IsInf},
+    ElementwiseRow{"IsNaN", IsNan},
+    ElementwiseRow{"LeakyRelu", Activation<Function::kLeakyRelu>},
     ElementwiseRow{"Less", Truth<Function::kLess>},
     ElementwiseRow{"LessOrEqual", Truth<Function::kLessOrEqual>},
     ElementwiseRow{"Log", Unary<Function::kLog>},
     ElementwiseRow{"Max", Fold<Function::kMax>},
     ElementwiseRow{"Mean", Mean},
     ElementwiseRow{"Min", Fold<Function::kMin>},
+    ElementwiseRow{"Mish", Unary<Function::kMish>},
     ElementwiseRow{"Mod", Mod},
     ElementwiseRow{"Mul", Fold<Function::kMul>},
     ElementwiseRow{"Neg", Unary<Function::kNeg>},
@@ -264,14 +301,21 @@ constexpr std::array kRows = {
     ElementwiseRow{"Reciprocal", Unary<Function::kReciprocal>},
     ElementwiseRow{"Relu", Unary<Function::kRelu>},
     ElementwiseRow{"Round", Unary<Function::kRound>},
+    ElementwiseRow{"Selu", Activation<Function::kSelu>},
+    ElementwiseRow{"Shrink", Activation<Function::kShrink>},
     ElementwiseRow{"Sigmoid", Unary<Function::kSigmoid>},
     ElementwiseRow{"Sign", Unary<Function::kSign>},
     ElementwiseRow{"Sin", Unary<Function::kSin>},
+    ElementwiseRow{"Sinh", Unary<Function::kSinh>},
     ElementwiseRow{"Softplus", Unary<Function::kSoftplus>},
+    ElementwiseRow{"Softsign", Unary<Function::kSoftsign>},
     ElementwiseRow{"Sqrt", Unary<Function::kSqrt>},
     ElementwiseRow{"Sub", Fold<Function::kSub>},
     ElementwiseRow{"Sum", Fold<Function::kAdd>},
+    ElementwiseRow{"Swish", Activation<Function::kSwish>},
+    ElementwiseRow{"Tan", Unary<Function::kTan>},
     ElementwiseRow{"Tanh", Unary<Function::kTanh>},
+    ElementwiseRow{"ThresholdedRelu", Activation<Function::kThresholdedRelu>},
     ElementwiseRow{"Where", Where},
     ElementwiseRow{"Xor", Truth<Function::kXor>},
 };

@@ -76,6 +76,13 @@ PT_VECTOR_FUNCTION(VectorAbs, hn::Abs(x));
 PT_VECTOR_FUNCTION(VectorCeil, hn::Ceil(x));
 PT_VECTOR_FUNCTION(VectorClip, Clamped(d, x, call.p, call.q));
 PT_VECTOR_FUNCTION(VectorDivideBy, hn::Div(x, hn::Set(d, call.p)));
+// exp(x) - 1 for x of 0 and less; NaN for NaN.
+HWY_INLINE V LessThanExp(D d, V x) { return hn::Expm1(d, vm::AtLeast(d, x, -104.0F)); }
+PT_VECTOR_FUNCTION(VectorCelu,
+                   hn::IfThenElse(hn::Lt(x, hn::Zero(d)),
+                                  hn::Mul(hn::Set(d, call.p), LessThanExp(d, hn::Div(x, hn::Set(d, call.p)))), x));
+PT_VECTOR_FUNCTION(VectorElu,
+                   hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(hn::Set(d, call.p), LessThanExp(d, x)), x));
 PT_VECTOR_FUNCTION(VectorErf, vm::Erf(d, x));
 PT_VECTOR_FUNCTION(VectorExp, vm::Exp(d, x));
 PT_VECTOR_FUNCTION(VectorFloor, hn::Floor(x));
@@ -91,18 +98,28 @@ PT_VECTOR_FUNCTION(VectorHardSwish,
                    hn::Mul(x, Clamped(d, hn::Add(hn::Div(x, hn::Set(d, 6.0F)), hn::Set(d, 0.5F)), 0.0F, 1.0F)));
 PT_VECTOR_FUNCTION(VectorLeakyRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, call.p)), x));
 PT_VECTOR_FUNCTION(VectorLog, vm::Log(d, x));
+PT_VECTOR_FUNCTION(VectorMish, hn::Mul(x, vm::Tanh(d, vm::Softplus(d, x))));
 PT_VECTOR_FUNCTION(VectorNeg, hn::Neg(x));
 PT_VECTOR_FUNCTION(VectorReciprocal, hn::Div(hn::Set(d, 1.0F), x));
 PT_VECTOR_FUNCTION(VectorRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x));
 PT_VECTOR_FUNCTION(VectorRound, hn::Round(x));
+PT_VECTOR_FUNCTION(VectorSelu,
+                   hn::Mul(hn::Set(d, call.q),
+                           hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(hn::Set(d, call.p), LessThanExp(d, x)), x)));
+PT_VECTOR_FUNCTION(VectorShrink,
+                   hn::IfThenElse(hn::Lt(x, hn::Set(d, -call.p)), hn::Add(x, hn::Set(d, call.q)),
+                                  hn::IfThenElseZero(hn::Gt(x, hn::Set(d, call.p)), hn::Sub(x, hn::Set(d, call.q)))));
 PT_VECTOR_FUNCTION(VectorSigmoid, vm::Sigmoid(d, x));
 PT_VECTOR_FUNCTION(VectorSign, hn::IfThenElse(hn::IsNaN(x), x,
                                               hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0F)),
                                                       hn::IfThenElseZero(hn::Lt(x, hn::Zero(d)), hn::Set(d, 1.0F)))));
 PT_VECTOR_FUNCTION(VectorSoftplus, vm::Softplus(d, x));
+PT_VECTOR_FUNCTION(VectorSoftsign, hn::Div(x, hn::Add(hn::Abs(x), hn::Set(d, 1.0F))));
 PT_VECTOR_FUNCTION(VectorSqrt, hn::Sqrt(x));
 PT_VECTOR_FUNCTION(VectorSquare, hn::Mul(x, x));
+PT_VECTOR_FUNCTION(VectorSwish, hn::Mul(x, vm::Sigmoid(d, hn::Mul(x, hn::Set(d, call.p)))));
 PT_VECTOR_FUNCTION(VectorTanh, vm::Tanh(d, x));
+PT_VECTOR_FUNCTION(VectorThresholdedRelu, hn::IfThenElseZero(hn::Gt(x, hn::Set(d, call.p)), x));
 #undef PT_VECTOR_FUNCTION
 
 #define PT_VECTOR_FUNCTION2(name, expression) \
@@ -177,6 +194,10 @@ PT_LOOP_FUNCTION(Quotient, b == 0    ? Bits<T>{0}
 PT_LOOP_FUNCTION(Remainder, b == 0 || b == -1 ? T{0} : a % b);
 PT_LOOP_FUNCTION(FloorRemainder, FloorFrom(Remainder::Of(a, b), b));
 PT_LOOP_FUNCTION(PowerOf, WrappingPower(a, b));
+PT_LOOP_FUNCTION(BitsOfBoth, a& b);
+PT_LOOP_FUNCTION(BitsOfAny, a | b);
+PT_LOOP_FUNCTION(BitsOfOne, a ^ b);
+PT_LOOP_FUNCTION(OtherBits, ~a);
 PT_LOOP_FUNCTION(GreaterOf, a < b ? b : a);
 PT_LOOP_FUNCTION(LesserOf, b < a ? b : a);
 PT_LOOP_FUNCTION(IsEqual, a == b);
@@ -184,6 +205,10 @@ PT_LOOP_FUNCTION(IsLess, a < b);
 PT_LOOP_FUNCTION(IsLessOrEqual, a <= b);
 PT_LOOP_FUNCTION(IsGreater, a > b);
 PT_LOOP_FUNCTION(IsGreaterOrEqual, a >= b);
+PT_LOOP_FUNCTION(IsNotANumber, a != a);
+PT_LOOP_FUNCTION(IsInfinite, std::fabs(a) == std::numeric_limits<T>::infinity());
+PT_LOOP_FUNCTION(IsNegativeInfinite, a == -std::numeric_limits<T>::infinity());
+PT_LOOP_FUNCTION(IsPositiveInfinite, a == std::numeric_limits<T>::infinity());
 PT_LOOP_FUNCTION(BothTrue, (a != 0) & (b != 0));
 PT_LOOP_FUNCTION(AnyTrue, (a != 0) | (b != 0));
 PT_LOOP_FUNCTION(OneTrue, (a != 0) != (b != 0));
@@ -248,10 +273,14 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorAbs>;
     case Function::kCeil:
       return Map1<VectorCeil>;
+    case Function::kCelu:
+      return Map1<VectorCelu>;
     case Function::kClip:
       return Map1<VectorClip>;
     case Function::kDivideBy:
       return Map1<VectorDivideBy>;
+    case Function::kElu:
+      return Map1<VectorElu>;
     case Function::kErf:
       return Map1<VectorErf>;
     case Function::kExp:
@@ -270,6 +299,8 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorLeakyRelu>;
     case Function::kLog:
       return Map1<VectorLog>;
+    case Function::kMish:
+      return Map1<VectorMish>;
     case Function::kNeg:
       return Map1<VectorNeg>;
     case Function::kReciprocal:
@@ -278,18 +309,28 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorRelu>;
     case Function::kRound:
       return Map1<VectorRound>;
+    case Function::kSelu:
+      return Map1<VectorSelu>;
+    case Function::kShrink:
+      return Map1<VectorShrink>;
     case Function::kSigmoid:
       return Map1<VectorSigmoid>;
     case Function::kSign:
       return Map1<VectorSign>;
     case Function::kSoftplus:
       return Map1<VectorSoftplus>;
+    case Function::kSoftsign:
+      return Map1<VectorSoftsign>;
     case Function::kSqrt:
       return Map1<VectorSqrt>;
     case Function::kSquare:
       return Map1<VectorSquare>;
+    case Function::kSwish:
+      return Map1<VectorSwish>;
     case Function::kTanh:
       return Map1<VectorTanh>;
+    case Function::kThresholdedRelu:
+      return Map1<VectorThresholdedRelu>;
     case Function::kAdd:
       return Map2<VectorAdd>;
     case Function::kSub:
@@ -330,6 +371,14 @@ TileFunction IntegerFunction(Function function) {
       return Loop<Remainder, T, T>;
     case Function::kPow:
       return Loop<PowerOf, T, T>;
+    case Function::kBitwiseAnd:
+      return Loop<BitsOfBoth, T, T>;
+    case Function::kBitwiseNot:
+      return Loop<OtherBits, T, T>;
+    case Function::kBitwiseOr:
+      return Loop<BitsOfAny, T, T>;
+    case Function::kBitwiseXor:
+      return Loop<BitsOfOne, T, T>;
     case Function::kAbs:
       return Loop<WrappingAbs, T, T>;
     case Function::kNeg:
@@ -356,6 +405,21 @@ TileFunction Comparison(Function function) {
       return Loop<IsGreaterOrEqual, T, uint8_t>;
     default:
       return nullptr;
+  }
+}
+
+TileFunction FloatTest(Function function) {
+  switch (function) {
+    case Function::kIsInf:
+      return Loop<IsInfinite, float, uint8_t>;
+    case Function::kIsNan:
+      return Loop<IsNotANumber, float, uint8_t>;
+    case Function::kIsNegativeInf:
+      return Loop<IsNegativeInfinite, float, uint8_t>;
+    case Function::kIsPositiveInf:
+      return Loop<IsPositiveInfinite, float, uint8_t>;
+    default:
+      return Comparison<float>(function);
   }
 }
 
@@ -414,6 +478,9 @@ TileFunction Find(Function function, DataType from, DataType to) {
   if (from == DataType::kBool) return to == DataType::kBool ? TruthFunction(function) : nullptr;
   return VisitType(from, [&]<typename T>() -> TileFunction {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (to == DataType::kBool) return FloatTest(function);
+      }
       if (to == DataType::kBool) return Comparison<T>(function);
       if (to != from) return nullptr;
       if constexpr (std::is_same_v<T, float>) return FloatFunction(function);
@@ -440,17 +507,31 @@ TileFunction FindTileFunction(Function function, DataType from, DataType to) {
 
 double WorkOf(Function function) {
   switch (function) {
+    case Function::kCelu:
+    case Function::kElu:
     case Function::kErf:
     case Function::kExp:
     case Function::kGelu:
     case Function::kGeluTanh:
     case Function::kLog:
+    case Function::kSelu:
     case Function::kSigmoid:
     case Function::kSoftplus:
+    case Function::kSwish:
     case Function::kTanh:
       return 0.6;
+    case Function::kAcos:
+    case Function::kAcosh:
+    case Function::kAsin:
+    case Function::kAsinh:
+    case Function::kAtan:
+    case Function::kAtanh:
     case Function::kCos:
+    case Function::kCosh:
+    case Function::kMish:
     case Function::kSin:
+    case Function::kSinh:
+    case Function::kTan:
     case Function::kFloorMod:
     case Function::kTruncatedMod:
       return 1.5;

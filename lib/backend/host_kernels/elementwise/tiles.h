@@ -23,10 +23,19 @@ using TileFunction = void (*)(const TileCall&);
 enum class Function : uint8_t {
   // float32 to float32; kAbs, kNeg and kSign of int32 and int64 too
   kAbs,
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
   kCeil,
+  kCelu,  // p
   kClip,  // into p..q
   kCos,
+  kCosh,
   kDivideBy,  // p
+  kElu,       // p
   kErf,
   kExp,
   kFloor,
@@ -36,17 +45,25 @@ enum class Function : uint8_t {
   kHardSwish,
   kLeakyRelu,  // p
   kLog,
+  kMish,
   kNeg,
   kReciprocal,
   kRelu,
   kRound,
+  kSelu,    // p, q
+  kShrink,  // p, q
   kSigmoid,
   kSign,
   kSin,
+  kSinh,
   kSoftplus,
+  kSoftsign,
   kSqrt,
   kSquare,
+  kSwish,  // p
+  kTan,
   kTanh,
+  kThresholdedRelu,  // p
   // two of one type to that type: float32, int32, int64
   kAdd,
   kSub,
@@ -58,6 +75,15 @@ enum class Function : uint8_t {
   kFloorMod,      // of the divisor's sign
   kTruncatedMod,  // of the dividend's
   kPrelu,         // float32 alone
+  kBitwiseAnd,    // int32, int64, as the next three
+  kBitwiseNot,    // one operand
+  kBitwiseOr,
+  kBitwiseXor,
+  // float32 to bool
+  kIsInf,
+  kIsNan,
+  kIsNegativeInf,
+  kIsPositiveInf,
   // two of one type to bool: also of bool, where that makes sense
   kEqual,
   kLess,

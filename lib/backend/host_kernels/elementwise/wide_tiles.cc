@@ -57,10 +57,28 @@ void Map(const TileCall& call) {
 
 TileFunction Find(Function function) {
   switch (function) {
+    case Function::kAcos:
+      return Map<WideAcos>;
+    case Function::kAcosh:
+      return Map<WideAcosh>;
+    case Function::kAsin:
+      return Map<WideAsin>;
+    case Function::kAsinh:
+      return Map<WideAsinh>;
+    case Function::kAtan:
+      return Map<WideAtan>;
+    case Function::kAtanh:
+      return Map<WideAtanh>;
     case Function::kCos:
       return Map<WideSine<true>>;
+    case Function::kCosh:
+      return Map<WideCosh>;
     case Function::kSin:
       return Map<WideSine<false>>;
+    case Function::kSinh:
+      return Map<WideSinh>;
+    case Function::kTan:
+      return Map<WideTangent>;
     case Function::kPow:
       return Map<WidePower>;
     case Function::kFloorMod:

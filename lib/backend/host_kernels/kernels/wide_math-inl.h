@@ -23,45 +23,101 @@ using WideM = hwy::HWY_NAMESPACE::Mask<WideD>;
 using NarrowD = hwy::HWY_NAMESPACE::Rebind<float, WideD>;
 using NarrowV = hwy::HWY_NAMESPACE::Vec<NarrowD>;
 
-// Sine, or cosine, of angles below 2^20.
+// An angle below 2^20 as quarter turns and a rest, of which sine and cosine are known.
+struct WideAngle {
+  WideV sine, cosine;
+  hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<WideD>> quarters;  // in the low bits
+
+  explicit HWY_INLINE WideAngle(WideV x) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const WideD d;
+    // The nearest whole number of quarter turns: in the low bits of the sum, and as a number after the subtraction.
+    const WideV magic = hn::Set(d, 0x1.8p52);
+    const WideV sum = hn::Add(hn::Mul(x, hn::Set(d, 0.63661977236758134308)), magic);
+    const WideV whole = hn::Sub(sum, magic);
+    quarters = hn::BitCast(hn::RebindToUnsigned<WideD>(), sum);
+    // Half of pi in two parts, of which the first has so few bits that its product is exact.
+    WideV r = hn::Sub(x, hn::Mul(whole, hn::Set(d, 0x1.921fb544p0)));
+    r = hn::Sub(r, hn::Mul(whole, hn::Set(d, 6.07710050650619224932e-11)));
+    // Taylor's series; up to an eighth of a turn what it leaves out is below 2^-33.
+    const WideV s = hn::Mul(r, r), one = hn::Set(d, 1.0);
+    sine = hn::Set(d, -1.0 / 39916800);
+    sine = hn::MulAdd(sine, s, hn::Set(d, 1.0 / 362880));
+    sine = hn::MulAdd(sine, s, hn::Set(d, -1.0 / 5040));
+    sine = hn::MulAdd(sine, s, hn::Set(d, 1.0 / 120));
+    sine = hn::MulAdd(sine, s, hn::Set(d, -1.0 / 6));
+    sine = hn::Mul(hn::MulAdd(sine, s, one), r);
+    cosine = hn::Set(d, -1.0 / 3628800);
+    cosine = hn::MulAdd(cosine, s, hn::Set(d, 1.0 / 40320));
+    cosine = hn::MulAdd(cosine, s, hn::Set(d, -1.0 / 720));
+    cosine = hn::MulAdd(cosine, s, hn::Set(d, 1.0 / 24));
+    cosine = hn::MulAdd(cosine, s, hn::Set(d, -0.5));
+    cosine = hn::MulAdd(cosine, s, one);
+  }
+
+  // Where the bit of the number of quarters is set.
+  HWY_INLINE WideM HasQuarter(uint64_t bit) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    return hn::RebindMask(WideD(), hn::TestBit(quarters, hn::Set(hn::RebindToUnsigned<WideD>(), bit)));
+  }
+  static HWY_INLINE WideM Holds(WideV x) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    return hn::Lt(hn::Abs(x), hn::Set(WideD(), 0x1p20));
+  }
+};
+
 template <bool cosine>
 struct WideSine {
   static HWY_INLINE WideM Of(WideV x, WideV, NarrowV& y) {
     namespace hn = hwy::HWY_NAMESPACE;
     const WideD d;
     const hn::RebindToUnsigned<WideD> bits;
-    // The nearest whole number of quarter turns: in the low bits of the sum, and as a number after the subtraction.
-    const WideV magic = hn::Set(d, 0x1.8p52);
-    const WideV sum = hn::Add(hn::Mul(x, hn::Set(d, 0.63661977236758134308)), magic);
-    const WideV whole = hn::Sub(sum, magic);
-    // Half of pi in two parts, of which the first has so few bits that its product is exact.
-    WideV r = hn::Sub(x, hn::Mul(whole, hn::Set(d, 0x1.921fb544p0)));
-    r = hn::Sub(r, hn::Mul(whole, hn::Set(d, 6.07710050650619224932e-11)));
-    // Taylor's series; up to an eighth of a turn what it leaves out is below 2^-33.
-    const WideV s = hn::Mul(r, r), one = hn::Set(d, 1.0);
-    WideV sine = hn::Set(d, -1.0 / 39916800);
-    sine = hn::MulAdd(sine, s, hn::Set(d, 1.0 / 362880));
-    sine = hn::MulAdd(sine, s, hn::Set(d, -1.0 / 5040));
-    sine = hn::MulAdd(sine, s, hn::Set(d, 1.0 / 120));
-    sine = hn::MulAdd(sine, s, hn::Set(d, -1.0 / 6));
-    sine = hn::Mul(hn::MulAdd(sine, s, one), r);
-    WideV cosines = hn::Set(d, -1.0 / 3628800);
-    cosines = hn::MulAdd(cosines, s, hn::Set(d, 1.0 / 40320));
-    cosines = hn::MulAdd(cosines, s, hn::Set(d, -1.0 / 720));
-    cosines = hn::MulAdd(cosines, s, hn::Set(d, 1.0 / 24));
-    cosines = hn::MulAdd(cosines, s, hn::Set(d, -0.5));
-    cosines = hn::MulAdd(cosines, s, one);
+    WideAngle angle(x);
+    if constexpr (cosine) angle.quarters = hn::Add(angle.quarters, hn::Set(bits, 1));
     // Odd quarters swap the two, and every other pair of quarters turns the sign.
-    auto quarter = hn::BitCast(bits, sum);
-    if constexpr (cosine) quarter = hn::Add(quarter, hn::Set(bits, 1));
-    const WideM odd = hn::RebindMask(d, hn::TestBit(quarter, hn::Set(bits, 1)));
-    const auto sign = hn::ShiftLeft<62>(hn::And(quarter, hn::Set(bits, 2)));
-    const WideV size = hn::IfThenElse(odd, cosines, sine);
+    const auto sign = hn::ShiftLeft<62>(hn::And(angle.quarters, hn::Set(bits, 2)));
+    const WideV size = hn::IfThenElse(angle.HasQuarter(1), angle.cosine, angle.sine);
     y = hn::DemoteTo(NarrowD(), hn::BitCast(d, hn::Xor(hn::BitCast(bits, size), sign)));
-    return hn::Lt(hn::Abs(x), hn::Set(d, 0x1p20));
+    return WideAngle::Holds(x);
   }
   static float Plain(float x, float) { return cosine ? std::cos(x) : std::sin(x); }
 };
+
+struct WideTangent {
+  static HWY_INLINE WideM Of(WideV x, WideV, NarrowV& y) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const WideAngle angle(x);
+    const WideM odd = angle.HasQuarter(1);
+    const WideV above = hn::IfThenElse(odd, hn::Neg(angle.cosine), angle.sine);
+    y = hn::DemoteTo(NarrowD(), hn::Div(above, hn::IfThenElse(odd, angle.sine, angle.cosine)));
+    return WideAngle::Holds(x);
+  }
+  static float Plain(float x, float) { return std::tan(x); }
+};
+
+// Functions that Highway has for double, with where theirs hold.
+#define PT_WIDE_FUNCTION(name, value, holds, plain)          \
+  struct name {                                              \
+    static HWY_INLINE WideM Of(WideV x, WideV, NarrowV& y) { \
+      namespace hn = hwy::HWY_NAMESPACE;                     \
+      const WideD d;                                         \
+      [[maybe_unused]] const WideV size = hn::Abs(x);        \
+      y = hn::DemoteTo(NarrowD(), value);                    \
+      return holds;                                          \
+    }                                                        \
+    static float Plain(float x, float) { return plain(x); }  \
+  }
+PT_WIDE_FUNCTION(WideAcos, hn::Acos(d, x), hn::Le(size, hn::Set(d, 1.0)), std::acos);
+PT_WIDE_FUNCTION(WideAcosh, hn::Acosh(d, x), hn::And(hn::Ge(x, hn::Set(d, 1.0)), hn::Lt(x, hn::Set(d, 1e38))),
+                 std::acosh);
+PT_WIDE_FUNCTION(WideAsin, hn::Asin(d, x), hn::Le(size, hn::Set(d, 1.0)), std::asin);
+PT_WIDE_FUNCTION(WideAsinh, hn::Asinh(d, x), hn::Lt(size, hn::Set(d, 1e38)), std::asinh);
+PT_WIDE_FUNCTION(WideAtan, hn::Atan(d, x), hn::Lt(size, hn::Set(d, 1e38)), std::atan);
+PT_WIDE_FUNCTION(WideAtanh, hn::Atanh(d, x), hn::Lt(size, hn::Set(d, 1.0)), std::atanh);
+PT_WIDE_FUNCTION(WideCosh, hn::Mul(hn::Set(d, 0.5), hn::Add(hn::Exp(d, size), hn::Exp(d, hn::Neg(size)))),
+                 hn::Lt(size, hn::Set(d, 700.0)), std::cosh);
+PT_WIDE_FUNCTION(WideSinh, hn::Sinh(d, x), hn::Lt(size, hn::Set(d, 700.0)), std::sinh);
+#undef PT_WIDE_FUNCTION
 
 // Finite bases other than zero whose power is far from the ends of double.
 struct WidePower {
