@@ -7,6 +7,7 @@
 #include "partitiontuner/engine/npy.h"
 #include "partitiontuner/engine/plan_file.h"
 #include "partitiontuner/engine/run_buffers.h"
+#include "partitiontuner/engine/several_models.h"
 #include "partitiontuner/engine/shaped_sessions.h"
 #include "partitiontuner/engine/submit_tensors.h"
 #include "partitiontuner/version.h"

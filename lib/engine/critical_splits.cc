@@ -80,7 +80,9 @@ class CriticalSplits {
     const Graph& graph = *best_.model->graph;
     const Node& node = graph.node(splittable.node);
     std::string text = node.op + ToString(graph.value(node.outputs[0]).type);
-    for (const Source& source : node.source) text += " " + source.subgraph + "#" + std::to_string(source.index);
+    for (const Source& source : node.source) {
+      text += " " + source.subgraph + "#" + std::to_string(source.index) + source.first_output;
+    }
     return text + (splittable.axis == SplitAxis::kRows ? " rows" : " channels");
   }
 

@@ -11,12 +11,15 @@
 #include "lib/engine/make_plan.h"
 #include "lib/engine/measured_lowerings.h"
 #include "lib/engine/memory_front.h"
+#include "lib/engine/models_apart.h"
 #include "lib/engine/nested_plans.h"
 #include "lib/engine/rate_plan.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/engine/several_models.h"
+#include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/planner/dispatch.h"
 #include "partitiontuner/support/caught.h"
 #include "partitiontuner/version.h"
@@ -115,6 +118,11 @@ Status CheckIsToPlan(const Model& model) {
   return MakeError(ErrorCode::kUsage, "engine.not_to_plan",
                    "the model was loaded only to run by plans that exist already",
                    "load it with ModelOptions::to_plan to measure or plan it");
+}
+
+// What the graph alone cannot tell: of several models with the same graph, which is which.
+Status CheckIsForModels(const Model& model, const Plan& plan) {
+  return StatusOf(PlanVerdict{ModelDifferences(model, plan), {}, {}});
 }
 
 // Some way to run every node must have a cost, else a planner could only guess.
@@ -351,6 +359,17 @@ Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const Plan
   return Caught("engine", "make plans");
 }
 
+Result<std::map<std::string, int64_t>> Engine::PredictApart(const Model& model, const PlanOptions& options) try {
+  if (model.models.empty()) {
+    return MakeError(ErrorCode::kUsage, "engine.one_model", "one model is not to be told apart",
+                     "OpenModels joins several");
+  }
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return PredictModelsApart(model, *state_->machine, *found.costs, options);
+} catch (...) {
+  return Caught("engine", "predict models apart");
+}
+
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) try {
   PT_CHECK_OK(CheckIsToPlan(model));
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
@@ -374,6 +393,7 @@ Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOpti
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
                                                      const SessionOptions& options) try {
+  PT_CHECK_OK(CheckIsForModels(model, plan));
   return Session::Create(model.graph, plan, *state_->machine, state_->OptionsFor(model, options));
 } catch (...) {
   return Caught("engine", "make a session");
@@ -381,6 +401,7 @@ Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const P
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const DispatchPlan& dispatch,
                                                      const SessionOptions& options) try {
+  PT_CHECK_OK(CheckIsForModels(model, dispatch.plan));
   return Session::CreateDispatch(model.graph, dispatch, *state_->machine, state_->OptionsFor(model, options));
 } catch (...) {
   return Caught("engine", "make a session");

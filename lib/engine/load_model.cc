@@ -6,6 +6,7 @@
 #include "lib/engine/candidate_filters.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/candidate.h"
+#include "partitiontuner/graph/disjoint_union.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/caught.h"
 #include "partitiontuner/support/checked.h"
@@ -307,13 +308,13 @@ void SetHashes(Model& model) {
   model.graph_hash = ToHex(GraphHash(*model.graph));
 }
 
-// `read` is the graph of the file.
-Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadReport load_report, Graph read,
-                                               const ModelOptions& options, const Machine& machine,
-                                               bool keep_reference) {
+// `read` is the graph of the file; that of `file` is not looked at.
+Result<std::shared_ptr<const Model>> MakeModel(const ModelFile& file, Graph read, const ModelOptions& options,
+                                               const Machine& machine, bool keep_reference) {
   auto model = std::make_shared<Model>();
-  model->path = path;
-  model->load_report = std::move(load_report);
+  model->path = file.path;
+  model->models = file.models;
+  model->load_report = file.load_report;
   const auto steps = [&]() -> Status {
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), model->load_report, options));
     PT_ASSIGN(specialised, WithConstants(std::move(specialised), options, *model));
@@ -328,17 +329,21 @@ Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadRepo
     SetHashes(*model);
     return {};
   };
-  if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), path);
+  if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), file.path);
   return std::shared_ptr<const Model>(std::move(model));
 }
 
 }  // namespace
 
-std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests) {
+std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests,
+                                     const std::string& model) {
+  const std::string front = model.empty() ? "" : model + kModelSeparator;
   std::vector<size_t> all, without_default;
   for (size_t i = 0; i < graph.inputs().size() / requests; ++i) {
+    const std::string& name = graph.value(graph.inputs()[i]).name;
+    if (!name.starts_with(front)) continue;
     all.push_back(i);
-    if (!report.defaults.contains(graph.value(graph.inputs()[i]).name)) without_default.push_back(i);
+    if (!report.defaults.contains(name)) without_default.push_back(i);
   }
   return count <= without_default.size() ? without_default : all;
 }
@@ -368,15 +373,16 @@ Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, con
 
 Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
                                                const Machine& machine, bool keep_reference) {
-  LoadReport report;
-  Result<Graph> read = LoadOnnx(path, options.load, &report);
+  ModelFile file;
+  file.path = path;
+  Result<Graph> read = LoadOnnx(path, options.load, &file.load_report);
   if (!read.ok()) return InFile(std::move(read).error(), path);
-  return MakeModel(path, std::move(report), std::move(read).value(), options, machine, keep_reference);
+  return MakeModel(file, std::move(read).value(), options, machine, keep_reference);
 }
 
 Result<std::shared_ptr<const Model>> LoadModel(const ModelFile& file, const ModelOptions& options,
                                                const Machine& machine, bool keep_reference) {
-  return MakeModel(file.path, file.load_report, *file.graph, options, machine, keep_reference);
+  return MakeModel(file, *file.graph, options, machine, keep_reference);
 }
 
 Result<std::shared_ptr<const Model>> SplitModel(const Model& model, const NodeSplit& split, const Machine& machine,

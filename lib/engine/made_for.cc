@@ -75,6 +75,7 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
   MadeFor made_for = MadeForMachine(*model.graph, machine, plan);
   made_for.model_hash = model.model_hash;
   made_for.graph_hash = model.graph_hash;
+  made_for.models = model.models;
   for (ValueId input : model.graph->inputs()) {
     const Value& value = model.graph->value(input);
     if (const auto dims = value.type.static_dims()) made_for.input_dims[value.name] = *dims;

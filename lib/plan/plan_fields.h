@@ -8,7 +8,7 @@ namespace pt {
 
 inline constexpr std::string_view kPlanFormat = "partitiontuner plan";
 inline constexpr int64_t kPlanMajor = 1;
-inline constexpr int64_t kPlanMinor = 8;  // the latest that a field says in Since
+inline constexpr int64_t kPlanMinor = 9;  // the latest that a field says in Since
 inline constexpr FieldRange kPlanTime = {0, std::numeric_limits<double>::infinity(),
                                          "{key} is {value}, which is not a valid time"};
 
@@ -17,6 +17,7 @@ std::string_view ElisionName(Elision elision);
 void Fields(FieldVisitor& v, BudgetReport& budget);
 void Fields(FieldVisitor& v, SegmentReport& segments);
 void Fields(FieldVisitor& v, PlanReport& report, std::optional<size_t> steps);
+void Fields(FieldVisitor& v, NamedModel& model);
 void Fields(FieldVisitor& v, MadeFor& made_for);
 void Fields(FieldVisitor& v, Form& form);
 // The graph adds what people read where a plan is written; null: nothing of it is known.

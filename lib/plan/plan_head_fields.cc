@@ -33,7 +33,8 @@ void Fields(FieldVisitor& v, PlanReport& report, std::optional<size_t> steps) {
   v.Field(
       "baselines_ns", report.baselines_ns,
       "by planner: its predicted makespan; `search` is there where its gain was too little and the plan is a single "
-      "device's");
+      "device's. Of a plan for several models also what they take without it: `in-turns`, one after the other, and "
+      "`side-by-side`, each with its share of the cores (since 1.9)");
   v.Field("gap", report.gap, "makespan / lower bound - 1");
   v.Field("stopped_by", report.stopped_by, "why the search stopped: `done`, `effort`, `time`, `interrupted`");
   v.Field("tight_bound", report.tight_bound,
@@ -60,6 +61,12 @@ void Fields(FieldVisitor& v, PlanReport& report, std::optional<size_t> steps) {
           .Optional());
 }
 
+void Fields(FieldVisitor& v, NamedModel& model) {
+  v.Field("name", model.name, "in front of the names of its values, nodes and dims, with a `/` between");
+  v.Field("file", model.file, "as it was called when the plan was made");
+  v.Field("hash", model.hash, "of its graph as loaded, weights included");
+}
+
 void Fields(FieldVisitor& v, MadeFor& made_for) {
   v.Object("tool", "what made it", [&] {
     std::string name = "partitiontuner";
@@ -72,6 +79,8 @@ void Fields(FieldVisitor& v, MadeFor& made_for) {
     v.Field("graph_hash", made_for.graph_hash, "of the planned graph and the version of the passes");
     v.Field("opset", made_for.opset, "of the standard's operators");
     v.Field("input_dims", made_for.input_dims, "by name of the input");
+    v.Field("models", made_for.models,
+            FieldNote("of a plan for several networks: each of them, in their order").Since("1.9").Optional());
   });
   v.Object(
       "platform", FieldNote("the machine").Optional(), [&] { Fields(v, made_for.platform); },

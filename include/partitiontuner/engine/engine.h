@@ -8,6 +8,7 @@
 //   std::vector<pt::Tensor> outputs = pt::RunTensors(*session, inputs).value();
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,12 @@ class Engine {
   // Plans under ever tighter caps on the memory of all devices together: see MemoryFrontOf. Constraints hold for each.
   // Errors: those of MakePlan without more caps.
   Result<std::vector<Plan>> MakeMemoryFront(const Model& model, const PlanOptions& options);
+  // Of several models (OpenModels), what they are predicted to take without a plan for all of them, each by the best
+  // plan that `search` finds for it alone. "in-turns": one after the other, each with the whole machine; their sum.
+  // "side-by-side": at once, each with an even share of the cores, and the devices beside the host with the one of them
+  // that it pays for most; the longest. What cannot be is left out: more models than cores, a model that no library
+  // runs there. Constraints are not looked at. Errors: those of MakePlan; kUsage for one model.
+  Result<std::map<std::string, int64_t>> PredictApart(const Model& model, const PlanOptions& options);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 

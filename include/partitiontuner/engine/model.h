@@ -14,6 +14,7 @@
 #include "partitiontuner/candidate/precision.h"
 #include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/onnx/load_onnx.h"
+#include "partitiontuner/plan/plan.h"
 #include "partitiontuner/transform/constant_inputs.h"
 #include "partitiontuner/transform/rewrites.h"
 
@@ -57,7 +58,8 @@ struct ModelOptions {
 // A model as its file has it, dims that the file leaves open included: read once for models of several sizes, which
 // share its weights. Of no engine.
 struct ModelFile {
-  std::string path;
+  std::string path;                // of several models: all of theirs
+  std::vector<NamedModel> models;  // that are joined (OpenModels); none of one model
   LoadReport load_report;
   std::shared_ptr<const Graph> graph;
 };
@@ -67,8 +69,9 @@ Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, cons
 
 // The inputs of the file, by their index in the graph's, that `count` pieces of data by position are for, in their
 // order: those without a default (LoadReport::defaults), and all of them where that is less. Of a graph that answers
-// several requests: the first one's.
-std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests = 1);
+// several requests: the first one's. Of several models: those of `model`, and of all where it is empty.
+std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests = 1,
+                                     const std::string& model = {});
 
 // The dims that the file's inputs have by `dims`, `shapes` and `input_dims` of the options; none if not a tensor.
 // Errors: kUsage (unknown dims: the hint is the exact flag to give), kInvalidInput, as Engine::Load.
@@ -77,6 +80,7 @@ Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, con
 // A loaded model: its planned graph and everything that can run it.
 struct Model {
   std::string path;
+  std::vector<NamedModel> models;  // as ModelFile::models
   LoadReport load_report;
   std::shared_ptr<const Graph> loaded;  // specialised, before the passes; null unless it was to be kept
   std::shared_ptr<const Graph> graph;   // the planned graph

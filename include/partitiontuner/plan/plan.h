@@ -72,11 +72,21 @@ struct Arena {
   std::vector<ScratchPlacement> scratch;
 };
 
+// One of several models that a plan serves together.
+struct NamedModel {
+  std::string name;  // in front of what the model calls its own (graph/disjoint_union.h)
+  std::string file;  // as it was called when the plan was made
+  std::string hash;  // ModelHash of its graph as loaded
+
+  friend bool operator==(const NamedModel&, const NamedModel&) = default;
+};
+
 // What the plan was made from; a run on anything else is refused with the differences.
 struct MadeFor {
   std::string tool_version;
   std::map<std::string, std::string> libraries;  // name -> version
   std::string model_hash, graph_hash;
+  std::vector<NamedModel> models;  // in their order; none of a plan for one model
   int64_t opset = 0;
   std::map<std::string, std::vector<int64_t>> input_dims;
   Platform platform;  // device, class and unit names and fingerprint
