@@ -17,7 +17,9 @@ std::string ShellWord(const std::string& word) {
 }
 
 std::string CommandFor(std::string_view tool, const CommonFlags& flags) {
-  std::string command = std::string(tool) + " " + (flags.model.empty() ? "MODEL.onnx" : ShellWord(flags.model));
+  std::string command(tool);
+  if (flags.models.empty()) command += " MODEL.onnx";
+  for (const std::string& model : flags.models) command += " " + ShellWord(model);
   const auto one = [&](const char* name, const std::string& value, const std::string& usual = {}) {
     if (value != usual) command += std::string(" ") + name + " " + ShellWord(value);
   };

@@ -172,7 +172,7 @@ std::string ManText(const CLI::App& app, const std::vector<FlagRow>& rows) {
   const std::string& name = app.get_name();
   std::string text = ".TH " + Replaced(name, "-", "\\-") + " 1 \"\" \"partitiontuner " + std::string(kVersion) +
                      "\"\n.SH NAME\n" + ForRoff(name) + " \\- " + ForRoff(app.get_description()) +
-                     "\n.SH SYNOPSIS\n.B " + ForRoff(name) + "\n[OPTIONS] [MODEL.onnx]\n.SH OPTIONS\n";
+                     "\n.SH SYNOPSIS\n.B " + ForRoff(name) + "\n[OPTIONS] [MODEL.onnx ...]\n.SH OPTIONS\n";
   for (const std::string& group : GroupsOf(rows)) {
     text += ".SS " + ForRoff(group) + "\n";
     for (const FlagRow& row : rows) {
@@ -210,7 +210,7 @@ std::vector<FlagRow> FlagRowsOf(const CLI::App& app) {
 
 std::string HelpText(const CLI::App& app, bool all) {
   const std::vector<FlagRow> rows = FlagRowsOf(app);
-  std::string text = app.get_description() + "\nUsage: " + app.get_name() + " [OPTIONS] [MODEL.onnx]\n";
+  std::string text = app.get_description() + "\nUsage: " + app.get_name() + " [OPTIONS] [MODEL.onnx ...]\n";
   for (const std::string& group : GroupsOf(rows)) {
     if (group == kMoreGroup && !all) continue;
     text += (all || group == "Model" ? "\n" : "") + group + "\n";

@@ -67,6 +67,12 @@ int Printed(const std::string& text, const Console& console) {
 
 }  // namespace
 
+std::string CommonFlags::model() const {
+  std::string text;
+  for (const std::string& word : models) text += (text.empty() ? "" : " + ") + word;
+  return text;
+}
+
 CLI::Validator OneOf(std::initializer_list<std::string_view> words) {
   const std::vector<std::string_view> known(words);
   return CLI::Validator(
@@ -79,7 +85,12 @@ CLI::Validator OneOf(std::initializer_list<std::string_view> words) {
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.set_help_flag();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
+  app.add_option(
+         "model", flags.models,
+         "ONNX model\n(several are planned and run as one: what each calls its own gets its file's name or NAME "
+         "in front, with a / between)")
+      ->option_text("MODEL.onnx | NAME=FILE ...")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)
@@ -114,9 +125,9 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--constant", flags.constants, "INPUT=NUMBER",
        "the input is always this number (repeatable)\n(runs with another are refused)");
-  list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
-       "input data: a folder, a file, or random numbers (repeatable)\n(a folder of input_N.pb, a .npy or .pb file; "
-       "random without)");
+  list("--input", flags.inputs, "DIR | NAME=DIR | INPUT=@FILE | random[LO,HI]",
+       "input data: a folder, a file, or random numbers (repeatable)\n(a folder of input_N.pb, of several models each "
+       "by its name; a .npy or .pb file; random without)");
 
   app.add_option("--external-data", flags.external_data, "where the model's external data lies (its own folder)")
       ->option_text("FOLDER")
@@ -228,7 +239,7 @@ std::string FaultOf(const CLI::App& app, const CLI::ParseError& problem, int arg
   std::vector<std::string> words = app.remaining();
   if (words.empty()) return problem.what() + FromEnvironment(app, problem.what(), argc, argv);
   std::ranges::sort(words, {}, [&](const std::string& word) { return std::find(argv, argv + argc, word) - argv; });
-  std::string text = "one model is expected, and these words are too many:";
+  std::string text = "these words are not understood:";
   for (const std::string& word : words) text += " " + word;
   return text;
 }
@@ -369,7 +380,7 @@ Result<uint64_t> RunBytesOf(const CommonFlags& flags) {
 }
 
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
-  if (flags.model.empty()) {
+  if (flags.models.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
   }
   ModelOptions options;

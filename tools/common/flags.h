@@ -20,10 +20,10 @@ class Validator;
 namespace pt::tools {
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, max_error, nan, rewrite,
+  std::string db, libraries, precision, max_error, nan, rewrite,
       devices = "all", plugins = "all", plugin_path, pins = "auto", sim_clock = "virtual", sim_fault, format = "table",
       progress = "auto";
-  std::vector<std::string> platforms, dims, shapes, constants, inputs;
+  std::vector<std::string> models, platforms, dims, shapes, constants, inputs;
   std::string external_data, external_limit;
   std::string config, describe;
   std::string command_line;  // as it was typed, ready for a shell
@@ -36,6 +36,8 @@ struct CommonFlags {
   KernelWatch* kernel_watch = nullptr;  // of the tools that have one; outlives every engine
 
   bool json() const { return format == "json"; }
+  // For people: the model's file, of several all of them; empty where none is given.
+  std::string model() const;
   // Lower precision is to be used as far as an error budget allows.
   bool wants_budget() const { return precision == "auto"; }
   bool keep_nan() const { return nan == "keep"; }

@@ -123,18 +123,27 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
       given.by_name.insert_or_assign(flag.substr(0, at), std::move(tensor));
       continue;
     }
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(flag, ignored)) {
+    const std::optional<ModelFolder> folder = FolderFrom(flag);
+    if (!folder) {
       return MakeError(ErrorCode::kUsage, "usage.value",
-                       "--input " + flag + " is neither a folder nor INPUT=@FILE nor random[LO,HI]",
+                       "--input " + flag + " is neither a folder nor NAME=DIR nor INPUT=@FILE nor random[LO,HI]",
                        "--input x=@data.npy, or the folder that holds input_0.pb");
     }
-    for (const std::string& path : InputFilesOf(flag)) {
+    std::vector<Tensor>& data = folder->model.empty() ? given.by_position : given.by_model[folder->model];
+    for (const std::string& path : InputFilesOf(folder->folder)) {
       PT_ASSIGN(Tensor tensor, LoadTensorProto(path));
-      given.by_position.push_back(std::move(tensor));
+      data.push_back(std::move(tensor));
     }
   }
   return given;
+}
+
+std::optional<ModelFolder> FolderFrom(const std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(text, ignored)) return ModelFolder{"", text};
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || !std::filesystem::is_directory(text.substr(at + 1), ignored)) return {};
+  return ModelFolder{text.substr(0, at), text.substr(at + 1)};
 }
 
 std::vector<std::string> InputFilesOf(const std::string& folder) {
@@ -212,13 +221,21 @@ Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs&
   return MakeInputs(model, given, 0);
 }
 
+void AddDimsOf(const Value& input, const std::vector<int64_t>& dims, ModelOptions& options) {
+  options.load.given_inputs.insert(input.name);
+  if (!input.type.other.empty()) return;  // no tensor: its file says nothing of dims
+  // A scalar is often saved as one element of rank 1.
+  const bool scalar = input.type.ranked && input.type.dims.empty() && CheckedProduct(dims) == 1;
+  if (!scalar) options.shapes.emplace(input.name, dims);
+}
+
 void AddDims(const GivenInputs& given, ModelOptions& options) {
   for (const auto& [name, tensor] : given.by_name) {
     options.shapes.emplace(name, tensor.dims());
     options.load.given_inputs.insert(name);
   }
   for (const Tensor& tensor : given.by_position) options.input_dims.push_back(tensor.dims());
-  options.load.given_count = given.by_position.size();
+  if (!given.by_position.empty()) options.load.given_count = given.by_position.size();
 }
 
 Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& given, uint64_t seed) {

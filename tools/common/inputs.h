@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace pt::tools {
 struct GivenInputs {
   std::vector<Tensor> by_position;        // from a folder of input_N.pb
   std::map<std::string, Tensor> by_name;  // from INPUT=@FILE
+  // From NAME=DIR, until the models are read (OpenGiven).
+  std::map<std::string, std::vector<Tensor>> by_model;
   double random_low = -1, random_high = 1;
   bool random_range_given = false;
   bool standard_normal = false;  // real numbers from the normal distribution of deviation 1 instead of the range
@@ -26,6 +29,8 @@ Result<std::vector<std::string>> DataSetFolders(const std::string& folder);
 
 // Adds what the given data says of the model: its dims (--shape wins), and which inputs with a default it is for.
 void AddDims(const GivenInputs& given, ModelOptions& options);
+// The same of data for one input, which it names.
+void AddDimsOf(const Value& input, const std::vector<int64_t>& dims, ModelOptions& options);
 
 // One tensor for each graph input: the given one, the constant that it always is, its default, or random numbers that
 // are the same for the same seed. Data by position that is enough for one request is given to each. Random indices stay
@@ -35,6 +40,12 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
 // The same of what was read from a data set's folder, which must hold every input (kInvalidInput).
 Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder);
 
+// A folder of data, and which of several models it is for; empty where it does not say.
+struct ModelFolder {
+  std::string model, folder;
+};
+// "DIR" or "NAME=DIR"; nothing where it names no folder.
+std::optional<ModelFolder> FolderFrom(const std::string& text);
 // input_0.pb, input_1.pb and so on, as far as there are any.
 std::vector<std::string> InputFilesOf(const std::string& folder);
 // The data for that graph input, counted from 0: by name or position, what it always is, or its default; null where it

@@ -107,7 +107,7 @@ Status CheckAnnotate(const PlanFlags& flags) {
   };
   if (flags.annotate == "-") return refuse("is not a file: standard output holds the table");
   std::error_code problem;
-  if (std::filesystem::equivalent(flags.annotate, flags.common.model, problem)) {
+  if (std::filesystem::equivalent(flags.annotate, flags.common.model(), problem)) {
     return refuse("is the model itself, which stays as it is");
   }
   return CheckWritable(flags.annotate);
@@ -117,7 +117,7 @@ Status WriteAnnotated(const PlanFlags& flags, const Graph& planned, const Platfo
                       const Console& console) {
   if (flags.annotate.empty()) return {};
   const Limits limits;
-  PT_ASSIGN(const std::string model, ReadFile(flags.common.model, limits.file_bytes));
+  PT_ASSIGN(const std::string model, ReadFile(flags.common.model(), limits.file_bytes));
   const StepsOfFile steps(planned, plan);
   uint64_t folded = 0;
   const auto notes = [&](const NodePlace& node) -> NodeNotes {

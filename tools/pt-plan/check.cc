@@ -1,7 +1,7 @@
 // pt-plan --check: is a plan legal, and does it fit?
 #include <filesystem>
 
-#include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/engine/judge_model.h"
 #include "tools/common/commands.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
@@ -59,7 +59,7 @@ std::string VerdictText(const PlanFlags& flags, const Plan& plan, const PlanVerd
   if (!verdict.differences.empty()) {
     // A plan that may be good for another model or machine is not to be lost by pasting this.
     return text + "the plan does not fit this model, machine or version; make another: " +
-           CommandFor("pt-plan", flags.common) + " -o " + FreeNameFor(flags.common.model) + "\n";
+           CommandFor("pt-plan", flags.common) + " -o " + FreeNameFor(flags.common.model()) + "\n";
   }
   for (const PlanFault& fault : verdict.faults) text += "fault: " + fault.id + ": " + fault.message + "\n";
   const size_t faults = verdict.faults.size();
@@ -84,7 +84,7 @@ Result<int> CheckPlanFile(const PlanFlags& flags, Console& console) {
     PT_CHECK_OK(CheckKeepsNan(plan, flags.check, CommandFor("pt-plan", flags.common) + " -o FILE"));
   }
   const Machine& machine = setup.engine->machine();
-  const PlanVerdict verdict = JudgePlan(*setup.model->graph, machine.platform(), machine.libraries(), plan);
+  const PlanVerdict verdict = JudgePlan(*setup.model, machine, plan);
   if (verdict.may_run() && plan.made_for.model_hash != setup.model->model_hash) {
     console.Warn("the model's weights are not those the plan was made with; the plan stays legal");
   }

@@ -52,7 +52,7 @@ Status CheckExport(const PlanFlags& flags) {
 Status ExportPlans(const PlanFlags& flags, const Graph& graph, const Platform& platform,
                    std::span<const DrawnPlan> plans, const Plan& chosen) {
   if (flags.export_to.empty()) return {};
-  const std::string& heading = flags.workload.empty() ? flags.common.model : flags.workload;
+  const std::string heading = flags.workload.empty() ? flags.common.model() : flags.workload;
   return WriteTo(flags.export_to, FormOf(flags.export_to)->draw(graph, platform, plans, chosen, heading));
 }
 

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "partitiontuner/candidate/group_graph.h"
-#include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/engine/judge_model.h"
 #include "partitiontuner/onnx/save_onnx.h"
 #include "partitiontuner/plan/step_text.h"
 #include "tools/pt-plan/plan_flags.h"
@@ -44,7 +44,7 @@ Result<const Candidate*> CandidateOf(const Graph& graph, const Plan& plan, const
 Result<Plan> PlanOfFile(const PlanningSetup& setup, const std::string& file) {
   PT_ASSIGN(Plan plan, LoadPlan(file));
   const Machine& machine = setup.engine->machine();
-  PlanVerdict verdict = JudgePlan(*setup.model->graph, machine.platform(), machine.libraries(), plan);
+  PlanVerdict verdict = JudgePlan(*setup.model, machine, plan);
   verdict.absent.clear();
   Status status = StatusOf(verdict);
   if (status.ok()) return plan;

@@ -7,6 +7,7 @@
 #include "tools/common/flag_rules.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/models.h"
 #include "tools/common/page_facts.h"
 #include "tools/pt-plan/annotate.h"
 #include "tools/pt-plan/plan_flags.h"
@@ -25,6 +26,13 @@ constexpr Mode kModes[] = {{"--diff", DiffPlanFiles},       {"--workload", PlanW
                            {"--pareto", MakeMemoryFront},   {"--rate", MakeRatePlan},
                            {"--explain", ExplainNodes}};
 
+// The models of --check's plan, where the command line names none.
+Status TakeModels(PlanFlags& flags) {
+  if (flags.check.empty() || !flags.common.models.empty()) return {};
+  PT_ASSIGN(const Plan plan, LoadPlan(flags.check));
+  return TakeModelsOf(plan, flags.check, flags.common);
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-plan");
   PlanFlags flags;
@@ -41,6 +49,7 @@ int Main(int argc, char** argv) {
                         mode->run == MakeMemoryFront || mode->run == MakeRatePlan || mode->run == ExplainNodes;
   if (searches) flags.interrupt = &interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  if (const Status status = TakeModels(flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckPageFile(flags.html); !status.ok()) return console.Fail(status.error());

@@ -49,7 +49,7 @@ Json FrontJson(const PlanFlags& flags, const Platform& platform, const std::vect
     rows.Push(std::move(row));
   }
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("planner", flags.planner);
   json.Set("front", std::move(rows));
   if (interrupted) json.Set("interrupted", true);

@@ -130,7 +130,7 @@ Result<int> ExportOrtStreams(const PlanFlags& flags, Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PT_ASSIGN(const Plan plan, MakeOrLoadPlan(setup, flags, console));
   PT_ASSIGN(const ModelOptions options, ModelOptionsOf(flags.common));
-  PT_ASSIGN(const auto file, OpenModel(flags.common.model, options.load));
+  PT_ASSIGN(const auto file, OpenModel(flags.common.model(), options.load));
   const Platform& platform = setup.engine->machine().platform();
   PT_ASSIGN(const Json json, OrtStreams(*file->graph, *setup.model->graph, platform, plan));
   PT_CHECK_OK(WriteTo(flags.output, WriteJson(json) + "\n"));

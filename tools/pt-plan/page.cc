@@ -92,8 +92,8 @@ Status WritePlanPage(const PlanFlags& flags, const PlanningSetup& setup, const P
   if (!flags.profile.empty()) options.profile = &setup.profile;
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, setup.engine->CostsOf(*setup.model, options));
   Page page;
-  page.heading = ModelName(flags.common.model);
-  page.subtitle = "Plan for " + flags.common.model;
+  page.heading = ModelName(flags.common.model());
+  page.subtitle = "Plan for " + flags.common.model();
   AddSummary(flags, platform, plan, summary, page);
   PagePlan drawn = PagePlanOf(platform, plan, NamesBy(graph, plan), TimelineTitle(plan));
   AddAlternatives(platform, plan, setup.model->candidates, *costs, drawn);

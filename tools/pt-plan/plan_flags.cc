@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/common/flag_rules.h"
+#include "tools/common/models.h"
 #include "tools/pt-plan/export.h"
 
 namespace pt::tools {
@@ -188,6 +189,9 @@ std::vector<FlagRule> Rules() {
 
 Status CheckFlags(const CLI::App& app, const PlanFlags& flags) {
   PT_CHECK_OK(CheckFlagRules(app, Rules()));
+  for (const char* flag : {"--annotate", "--export ort-streams", "--calibrate"}) {
+    if (IsGiven(app, flag)) PT_CHECK_OK(CheckOneModel(flags.common, flag));
+  }
   if (flags.pareto && !flags.output.empty() && flags.output.find('%') == std::string::npos) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--pareto writes several plans: -o needs a '%' where their numbers go, as in plan-%.json");

@@ -93,7 +93,7 @@ Json ChoiceJson(const PlanFlags& flags, const RateGoal& goal, const RateChoice& 
     rows.Push(ContenderJson(choice.contenders[i], i == choice.chosen));
   }
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model).Set("rate", goal.per_second).Set("arrivals", flags.arrivals);
+  json.Set("model", flags.common.model()).Set("rate", goal.per_second).Set("arrivals", flags.arrivals);
   if (goal.p99) json.Set("p99_ns", static_cast<int64_t>(goal.p99->count()));
   json.Set("queue", static_cast<int64_t>(goal.waiting));
   json.Set("met", choice.met).Set("confirmed", choice.confirmed).Set("highest_rate", choice.highest_rate);

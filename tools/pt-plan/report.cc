@@ -98,6 +98,10 @@ Result<int> MakeAndReport(const PlanFlags& flags, Console& console) {
   } else {
     PT_ASSIGN(plan, MakePlanFor(setup, flags, console, flags.html.empty() ? nullptr : &explanations, &notes, &finals));
   }
+  if (!setup.model->models.empty() && !IsInterrupted(flags)) {
+    PT_ASSIGN(auto apart, setup.engine->PredictApart(*setup.model, CostOptions(setup, flags)));
+    plan.report.baselines_ns.merge(apart);
+  }
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
   Summary summary = Summarise(platform, plan, notes);

@@ -6,6 +6,7 @@
 #include "tools/common/commands.h"
 #include "tools/common/inputs.h"
 #include "tools/common/memory_caps.h"
+#include "tools/common/models.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 
@@ -90,14 +91,13 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_ASSIGN(setup.profile, ProfileFromJson(json, flags.profile));
   }
   PT_ASSIGN(setup.given, ReadInputs(flags.common.inputs));
-  AddDims(setup.given, model_options);
   if (setup.given.by_position.empty() && !flags.calibrate.empty()) {
     PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.calibrate.front()));
     PT_ASSIGN(const GivenInputs first, ReadInputs({folders.front()}));
     AddDims(first, model_options);
   }
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
-  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  PT_ASSIGN(setup.model, LoadGiven(*setup.engine, flags.common, setup.given, model_options));
   const Platform& platform = setup.engine->machine().platform();
   if (!flags.profile.empty() && setup.profile.platform_fingerprint != PlatformFingerprint(platform)) {
     Error error = MakeError(ErrorCode::kStale, "profile.stale",

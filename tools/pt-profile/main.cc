@@ -13,6 +13,7 @@
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/models.h"
 #include "tools/common/page_facts.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
@@ -272,11 +273,10 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   PT_ASSIGN(MeasureOptions options, MeasureOptionsOf(flags, interrupt.token()));
   Apply(isolation, options);
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, model_options);
+  PT_ASSIGN(GivenInputs given, ReadInputs(flags.common.inputs));
   if (!CheckDatabase(flags.common).ok()) console.Note("note: " + flags.common.db + " is a new database");
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
-  PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
+  PT_ASSIGN(const std::shared_ptr<const Model> model, LoadGiven(*engine, flags.common, given, model_options));
   WarnOfModel(*model, console);
   NotePrecision(*model, console);
   NoteDevicesLeftOut(*model, engine->machine().platform(), console);
@@ -360,7 +360,7 @@ int Main(int argc, char** argv) {
   if (!flags.imports.empty() && !flags.isolate_worker) {
     const Status status = ImportProfiles(flags.imports, flags.common.db, console);
     if (!status.ok()) return console.Fail(status.error());
-    if (flags.common.model.empty()) return 0;
+    if (flags.common.models.empty()) return 0;
   }
   if (flags.validate) {
     const Status status = PrintPredictionErrors(flags.common.db, flags.common.json());

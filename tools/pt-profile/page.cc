@@ -199,8 +199,8 @@ PageTable OriginTable(const ProfiledModel& profiled, const CommonFlags& flags) {
 Status WriteProfilePage(const std::string& file, const CommonFlags& flags, const ProfiledModel& profiled) {
   if (file.empty()) return {};
   Page page;
-  page.heading = ModelName(flags.model);
-  page.subtitle = "Profile of " + flags.model;
+  page.heading = ModelName(flags.model());
+  page.subtitle = "Profile of " + flags.model();
   AddWorks(profiled, page);
   AddCards(profiled, page);
   AddNotes(profiled, page);

@@ -86,7 +86,7 @@ Json ValueJson(const JudgedValue& value, const FaultNames& names) {
 
 Json ReportJson(const FaultReport& report, const RunFlags& flags, const FaultNames& names) {
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("pass", !report.first);
   json.Set("values", static_cast<int64_t>(report.values));
   json.Set("compared", static_cast<int64_t>(report.compared));

@@ -96,7 +96,7 @@ Status Print(const RunFlags& flags, const MeasuredPlan& runner, const Tally& alo
   const double gain = together.runs_per_s() / alone.runs_per_s();
   if (flags.common.json()) {
     Json json = Json::MakeObject();
-    json.Set("model", flags.common.model);
+    json.Set("model", flags.common.model());
     json.Set("plan", runner.name);
     json.Set("concurrency", static_cast<int64_t>(flags.concurrency));
     json.Set("alone", TallyJson(alone));

@@ -6,6 +6,7 @@
 #include "partitiontuner/plan/plan_precision.h"
 #include "tools/common/flag_rules.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/models.h"
 #include "tools/common/page_facts.h"
 #include "tools/pt-run/run_flags.h"
 
@@ -32,6 +33,7 @@ Status ReadPlan(RunFlags& flags) {
   if (flags.common.constants.empty()) flags.common.constants = ConstantsOf(plan.made_for);
   PT_ASSIGN(const bool keeps_nan, MustKeepNan(plan));
   if (flags.common.nan.empty() && keeps_nan) flags.common.nan = kKeepNan;
+  PT_CHECK_OK(TakeModelsOf(plan, flags.choice.plan, flags.common));
   flags.choice.given_plan = std::make_shared<const Plan>(std::move(plan));
   return {};
 }

@@ -323,7 +323,7 @@ Result<int> MeasuredDispatch(const RunFlags& flags, const MeasuredPlan& runner, 
   }
   const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("dispatch", flags.choice.dispatch);
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
@@ -356,7 +356,7 @@ Result<int> ReportSoFar(const std::vector<MeasuredPlan>& runners, const RunFlags
   Json rows = Json::MakeArray();
   for (const MeasuredPlan& runner : runners) rows.Push(LatencyRow(runner));
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("interrupted", true);
   json.Set("measured", std::move(rows));
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
@@ -403,7 +403,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   }
   const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("plan", runner.name);
   json.Set("planner", runner.plan.planner);
   json.Set("latency_ns", LatencyJson(latency));
@@ -480,7 +480,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     rows.Push(std::move(row));
   }
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("compared", std::move(rows));
   AddAssertions(judged, json);
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));

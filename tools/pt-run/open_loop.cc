@@ -110,7 +110,7 @@ Result<int> Report(const RunFlags& flags, const MeasuredPlan& runner, uint32_t i
   Json rows = Json::MakeArray();
   for (const RequestTally& tally : tallies) rows.Push(ToJson(tally));
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model).Set("plan", runner.name).Set("arrivals", flags.arrivals);
+  json.Set("model", flags.common.model()).Set("plan", runner.name).Set("arrivals", flags.arrivals);
   json.Set("in_flight", static_cast<int64_t>(in_flight > 0 ? in_flight : runner.session->parallel_runs()));
   json.Set("queue", static_cast<int64_t>(flags.queue));
   if (interrupted) json.Set("interrupted", true);

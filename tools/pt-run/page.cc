@@ -76,8 +76,8 @@ Status WriteRunPage(const RunFlags& flags, const Setup& setup, const MeasuredPla
   const Latency latency = LatencyOf(runner.times_ns);
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, setup.engine->CostsOf(*setup.model, PlanOptions()));
   Page page;
-  page.heading = ModelName(flags.common.model);
-  page.subtitle = "Runs of " + flags.common.model + " by " + runner.name;
+  page.heading = ModelName(flags.common.model());
+  page.subtitle = "Runs of " + flags.common.model() + " by " + runner.name;
   AddLatency(runner, latency, page);
   AddPlanCards(platform, plan, page);
   AddPlanNotes(platform, plan, page);

@@ -204,7 +204,10 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("MODE")
       ->check(OneOf({"keep", "flush"}))
       ->group(kMoreGroup);
-  app.add_option("--verify", flags.verify, "compare outputs with a test_data_set, or the reference library")
+  app.add_option(
+         "--verify", flags.verify,
+         "compare outputs with a test_data_set, or the reference library\n(of several models NAME=DIR of each, with "
+         "commas between them)")
       ->option_text("DIR|reference")
       ->group("Prove");
   app.add_flag("--bisect", flags.bisect,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tools/common/models.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/carry.h"
 #include "tools/report/table.h"
@@ -12,12 +13,11 @@ namespace pt::tools {
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   Setup setup;
   PT_ASSIGN(ModelOptions model_options, flags.model_options());
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, model_options);
+  PT_ASSIGN(GivenInputs given, ReadInputs(flags.common.inputs));
   model_options.to_plan =
       flags.choice.plan.empty() || !flags.compare.empty() || !flags.html.empty() || !flags.common.precision.empty();
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
-  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  PT_ASSIGN(setup.model, LoadGiven(*setup.engine, flags.common, given, model_options));
   WarnOfModel(*setup.model, console);
   NotePrecision(*setup.model, console);
   PT_ASSIGN(setup.inputs, MakeInputs(*setup.model, given, flags.seed));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "partitiontuner/engine/shaped_sessions.h"
+#include "tools/common/models.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/runner.h"
@@ -161,7 +162,7 @@ Status PrintJson(const RunFlags& flags, const Graph& graph, const std::vector<Sh
   sessions.Set("dropped", static_cast<int64_t>(counts.dropped));
   sessions.Set("kept", static_cast<int64_t>(counts.kept));
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("shape_sets", std::move(rows));
   json.Set("sessions", std::move(sessions));
   return WriteOut(WriteJson(json) + "\n");
@@ -185,15 +186,14 @@ Result<int> MeasuredSets(const RunFlags& flags, const Console& console, const Ca
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   ShapedSessionsOptions options;
   PT_ASSIGN(options.model, flags.model_options());
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, options.model);
+  PT_ASSIGN(GivenInputs given, ReadInputs(flags.common.inputs));
   options.plan.planner = flags.choice.planner.empty() ? "search" : flags.choice.planner;
   options.plan.seed = flags.seed;
   options.plan.default_plan = flags.choice.planner.empty();  // a planner that was named is used or an error
   options.session = flags.session_options(false);
   options.most_sessions = flags.sessions;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
-  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.model.load));
+  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenGiven(flags.common, given, options.model));
   PT_ASSIGN(std::vector<ShapeSet> sets, ReadSets(flags, *file, options.model));
   PT_ASSIGN(const std::unique_ptr<ShapedSessions> sessions, ShapedSessions::Make(*engine, file, options));
   for (ShapeSet& set : sets) {

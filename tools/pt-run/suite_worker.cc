@@ -86,11 +86,12 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
 }
 
 CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
-  flags.common.model = suite_case.model;
+  flags.common.models = {suite_case.model};
   if (suite_case.data_sets.empty()) return RunLightCase(engine, suite_case, flags, console);
   DataSets sets(engine, flags, true, console);
   for (const std::string& folder : suite_case.data_sets) {
-    const Result<DataSet> data = sets.Read(folder);
+    const ModelFolder of_model{"", folder};
+    const Result<DataSet> data = sets.Read({&of_model, 1});
     CaseResult result = data.ok()
                             ? Judged(sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
                             : Refused(data.error());

@@ -7,6 +7,7 @@
 #include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/plan/plan_precision.h"
+#include "tools/common/models.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
@@ -107,8 +108,7 @@ Result<GivenRun> MakeGivenRun(Engine& engine, const RunFlags& flags, const Conso
   GivenRun run;
   PT_ASSIGN(ModelOptions options, flags.model_options());
   PT_ASSIGN(run.data, ReadInputs(flags.common.inputs));
-  AddDims(run.data, options);
-  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.load));
+  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenGiven(flags.common, run.data, options));
   PT_ASSIGN(run.ready, MakeReady(engine, *file, options, flags, false, console));
   PT_ASSIGN(run.inputs, MakeInputs(*run.ready->model, run.data, flags.seed));
   return run;

@@ -85,12 +85,12 @@ class JudgedRuns {
 
 Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console,
                                              const CancelToken& cancel) {
-  PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
+  PT_ASSIGN(const std::vector<std::vector<ModelFolder>> folder_sets, FolderSets(flags));
   DataSets sets(engine, flags, false, console);
   std::vector<SetReport> reports;
   std::optional<JudgedRuns> runs;
-  for (const std::string& folder : folders) {
-    PT_ASSIGN(const DataSet data, sets.Read(folder));
+  for (const std::vector<ModelFolder>& folders : folder_sets) {
+    PT_ASSIGN(const DataSet data, sets.Read(folders));
     if (!runs) {
       PT_ASSIGN(std::vector<Carry> carries, CarriesOf(flags, *sets.ready()->model, data.inputs));
       runs.emplace(std::move(carries), flags, cancel);
@@ -159,7 +159,7 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
   }
   text += pass ? "PASS\n" : "FAIL\n";
   Json json = Json::MakeObject();
-  json.Set("model", flags.common.model);
+  json.Set("model", flags.common.model());
   json.Set("pass", pass);
   json.Set("data_sets", std::move(sets));
   PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : text));
