@@ -26,8 +26,24 @@ void CompleteAttribute(proto::AttributeProto& attribute) {
   for (auto& graph : *attribute.mutable_graphs()) CompleteGraph(graph);
 }
 
+// What a Loop carries may have other dims after each trip. Exporters declare those of the first one, or none where
+// there is one (PaddlePaddle's scalars): what holds follows from what goes in.
+void ForgetCarriedDims(proto::NodeProto& loop) {
+  const auto forget = [](proto::ValueInfoProto& value) {
+    if (value.type().has_tensor_type()) value.mutable_type()->mutable_tensor_type()->clear_shape();
+  };
+  const int carried = std::max(loop.input_size() - 2, 0);
+  for (auto& attribute : *loop.mutable_attribute()) {
+    if (attribute.name() != "body" || !attribute.has_g()) continue;
+    proto::GraphProto& body = *attribute.mutable_g();
+    for (int i = 2; i < std::min(carried + 2, body.input_size()); ++i) forget(*body.mutable_input(i));
+    for (int i = 1; i < std::min(carried + 1, body.output_size()); ++i) forget(*body.mutable_output(i));
+  }
+}
+
 void CompleteNode(proto::NodeProto& node) {
   if (node.domain() == "ai.onnx") node.set_domain("");
+  if (node.op_type() == "Loop" && node.domain().empty()) ForgetCarriedDims(node);
   for (auto& attribute : *node.mutable_attribute()) CompleteAttribute(attribute);
 }
 

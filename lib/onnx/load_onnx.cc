@@ -4,6 +4,7 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/onnx/check_model.h"
 #include "lib/onnx/check_nodes.h"
@@ -16,6 +17,7 @@
 #include "lib/onnx/function_calls.h"
 #include "lib/onnx/functions.h"
 #include "lib/onnx/graph_from_proto.h"
+#include "lib/onnx/hiding_names.h"
 #include "lib/onnx/infer_in_file.h"
 #include "lib/onnx/model_names.h"
 #include "lib/onnx/model_tensors.h"
@@ -49,6 +51,27 @@ Result<proto::ModelProto> Parse(std::span<const std::byte> bytes, const Limits& 
   return model;
 }
 
+// Tools that merge models or append nodes import a domain again, with the same version.
+Status DropRepeatedImports(proto::ModelProto& model) {
+  std::map<std::string, int64_t> seen;
+  std::vector<int> repeated;
+  for (int i = 0; i < model.opset_import_size(); ++i) {
+    auto& import = *model.mutable_opset_import(i);
+    if (import.domain() == "ai.onnx") import.set_domain("");
+    const auto [at, is_new] = seen.emplace(import.domain(), import.version());
+    if (is_new) continue;
+    if (at->second != import.version()) {
+      return LoadError(ErrorCode::kInvalidInput, "onnx.opset",
+                       "domain " + (import.domain().empty() ? std::string("ai.onnx") : import.domain()) +
+                           " is imported with opset " + std::to_string(at->second) + " and with opset " +
+                           std::to_string(import.version()));
+    }
+    repeated.push_back(i);
+  }
+  for (auto i = repeated.rbegin(); i != repeated.rend(); ++i) model.mutable_opset_import()->DeleteSubrange(*i, 1);
+  return {};
+}
+
 // Versions and opsets, before libonnx trusts them.
 Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
   const auto refuse = [](const char* id, std::string message) {
@@ -68,12 +91,9 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
     model.add_opset_import()->set_version(1);
   }
   const auto [oldest, newest] = DefaultOpsetRange();
-  std::map<std::string, int64_t> seen;
-  for (auto& import : *model.mutable_opset_import()) {
-    if (import.domain() == "ai.onnx") import.set_domain("");
+  PT_CHECK_OK(DropRepeatedImports(model));
+  for (const auto& import : model.opset_import()) {
     const std::string shown = import.domain().empty() ? "ai.onnx" : import.domain();
-    if (!seen.emplace(import.domain(), import.version()).second)
-      return refuse("onnx.opset", "the opset of domain " + shown + " is given twice");
     if (import.version() < 1 || import.version() > INT32_MAX)
       return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " + shown + " is invalid");
     if (!import.domain().empty()) continue;
@@ -163,11 +183,13 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
   MoveStrayContrib(model);
   GiveOutTensors(model, report.warnings);
   PT_CHECK_OK(SortAndCheckNames(model));
+  RenameHidingValues(model, report.warnings);
   PT_CHECK_OK(CheckNodes(model));
   PT_CHECK_OK(Check(model, tensors));
   if (model.functions_size() > 0) {
     PT_ASSIGN(report.inlined_functions, ExpandFunctions(model, limits, report.warnings));
     PT_CHECK_OK(SortAndCheckNames(model));
+    RenameHidingValues(model, report.warnings);
   }
   PT_CHECK_OK(CheckNodes(model));
   const DeclaredTypes declared = DeclaredTypesOf(model.graph());

@@ -143,42 +143,6 @@ Status Body::Sort(std::vector<FreeName>& free) {
   return {};
 }
 
-// In a sorted model: a graph may not define a name that is visible from outside.
-class Shadowing {
- public:
-  Status Check(const proto::GraphProto& graph, const std::string& what) {
-    std::vector<std::string_view> mine;
-    const auto define = [&](const std::string& name) -> Status {
-      if (name.empty()) return {};
-      const auto [at, is_new] = visible_.emplace(name, &what);
-      if (!is_new && at->second != &what) {
-        return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate",
-                         "value \"" + name + "\" of " + what + " hides the one of " + *at->second);
-      }
-      if (is_new) mine.push_back(name);
-      return {};
-    };
-    for (const auto& input : graph.input()) PT_CHECK_OK(define(input.name()));
-    for (const auto& tensor : graph.initializer()) PT_CHECK_OK(define(tensor.name()));
-    for (int i = 0; i < graph.node_size(); ++i) {
-      const proto::NodeProto& node = graph.node(i);
-      for (const proto::AttributeProto& attribute : node.attribute()) {
-        const auto inner = [&] {
-          return "subgraph " + attribute.name() + " of node " + NodeLabel(node, static_cast<size_t>(i));
-        };
-        if (attribute.has_g()) PT_CHECK_OK(Check(attribute.g(), inner()));
-        for (const proto::GraphProto& inside : attribute.graphs()) PT_CHECK_OK(Check(inside, inner()));
-      }
-      for (const std::string& output : node.output()) PT_CHECK_OK(define(output));
-    }
-    for (std::string_view name : mine) visible_.erase(name);
-    return {};
-  }
-
- private:
-  std::unordered_map<std::string_view, const std::string*> visible_;  // name → the graph that defines it
-};
-
 Status Missing(const std::vector<FreeName>& free, const std::string& what) {
   if (free.empty()) return {};
   return LoadError(ErrorCode::kInvalidInput, "onnx.missing",
@@ -221,7 +185,6 @@ Status SortAndCheckNames(proto::ModelProto& model) {
   std::vector<FreeName> free;
   PT_CHECK_OK(SortGraph(*model.mutable_graph(), "the graph", free));
   PT_CHECK_OK(Missing(free, "the graph"));
-  PT_CHECK_OK(Shadowing().Check(model.graph(), "the graph"));
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     const std::string what = "function " + function.domain() + "." + function.name();
     Body body(*function.mutable_node(), what);

@@ -1,5 +1,6 @@
-// Who defines which name: every node of every graph is put after what it reads, and names that are
-// missing, defined twice or hide an outer one are refused, with both definitions named.
+// Who defines which name: every node of every graph is put after what it reads, and names that are missing or defined
+// twice in one graph are refused, with both definitions named. A graph reads what it defines itself, before what graphs
+// around it define (hiding_names.h).
 #pragma once
 
 #include "lib/onnx/fence.h"

@@ -152,6 +152,15 @@ TEST_CASE("LoadOnnx, OperatorsOfOnnxRuntimeNeedNoImport", "[onnx]") {
         RunOnReference(MustLoad(with).graph, {{x}})[0].content_hash());
 }
 
+TEST_CASE("LoadOnnx, DomainsMayBeImportedTwiceWithOneVersion", "[onnx]") {
+  const GraphParts parts = Product(ValueInfo("y", 1, {"n", "1", "2"}));
+  for (const std::string domain : {"", "ai.onnx"}) {
+    CHECK(MustLoad(At(17, parts, {{"ai.onnx.ml", 3}, {domain, 17}, {"ai.onnx.ml", 3}})).warnings.empty());
+    CHECK(Mentions(LoadFault(At(17, parts, {{domain, 18}})),
+                   "domain ai.onnx is imported with opset 17 and with opset 18"));
+  }
+}
+
 TEST_CASE("LoadOnnx, OtherDomainsNeedAnImportWhereVersionsDiffer", "[onnx]") {
   GraphParts parts;
   parts.inputs = {ValueInfo("x", 1, {"2", "3"})};

@@ -78,21 +78,6 @@ TEST_CASE("LoadOnnx, DuplicateDefinitionsNameBoth", "[onnx]") {
   CHECK(Mentions(LoadFault(ModelBytes(outputs)), "listed twice"));
 }
 
-TEST_CASE("LoadOnnx, ShadowingIsRefused", "[onnx]") {
-  for (const std::string inner : {"x", "h"}) {
-    GraphParts parts =
-        Unary({NodeBytes("Relu", {"x"}, {"h"}),
-               NodeBytes("If", {"c"}, {"y"},
-                         {GraphAttribute("then_branch", Branch({NodeBytes("Neg", {"c"}, {inner})}, inner)),
-                          GraphAttribute("else_branch", Branch({NodeBytes("Relu", {"x"}, {"e"})}, "e"))})},
-              "y");
-    parts.inputs.push_back(ValueInfo("c", 9, {}));
-    const std::string fault = LoadFault(ModelBytes(parts));
-    CHECK(Mentions(fault, "onnx.duplicate"));
-    CHECK(Mentions(fault, "then_branch"));
-  }
-}
-
 TEST_CASE("LoadOnnx, NodeNamesMayRepeatOrBeMissing", "[onnx]") {
   const auto graph = Load(ModelBytes(Unary({NodeBytes("Relu", {"x"}, {"a"}, {}, "n"),
                                             NodeBytes("Relu", {"a"}, {"b"}, {}, "n"), NodeBytes("Relu", {"b"}, {"y"})},
