@@ -79,7 +79,7 @@ struct Roundings {
 
   void Add(const Graph& graph, const Node& node) {
     quantised =
-        quantised || IsQuantisation(node) || node.op.starts_with("QLinear") || node.op == "DynamicQuantizeLinear";
+        quantised || IsQuantisation(node) || node.op.starts_with("QLinear") || node.op.starts_with("DynamicQuantize");
     for (const ValueId output : node.outputs) {
       if (!output.valid()) continue;
       const DataType type = graph.value(output).type.type;

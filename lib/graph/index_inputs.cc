@@ -25,6 +25,7 @@ constexpr IndexInput kIndexInputs[] = {
     {"GatherElements", 1, 0, kNamed, false},
     {"GatherND", 1, 0, 0, true},
     {"GRU", 4, 0, kTime, false},
+    {"DynamicQuantizeLSTM", 4, 0, kTime, false},
     {"LSTM", 4, 0, kTime, false},
     {"NegativeLogLikelihoodLoss", 1, 0, 1, false},
     {"RNN", 4, 0, kTime, false},

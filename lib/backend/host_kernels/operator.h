@@ -94,6 +94,7 @@ struct HostRow {
   Result<HostRoutine> (*make)(const HostSite&);
   bool any_order = false;  // of the dims of its tensors in memory; otherwise they are row-major
   bool in_blocks = false;  // also of images in full blocks of channels
+  std::string_view domain = "";
 };
 
 // The row of a node; null when no table has one.
@@ -123,5 +124,6 @@ std::span<const HostRow> ResizeOperators();
 std::span<const HostRow> RoiAlignOperators();
 std::span<const HostRow> ViewOperators();
 std::span<const HostRow> FourierOperators();
+std::span<const HostRow> QuantisedLstmOperators();
 
 }  // namespace pt::host

@@ -3,7 +3,6 @@
 namespace pt::host {
 
 const HostRow* FindOperator(const Node& node) {
-  if (!node.domain.empty()) return nullptr;
   for (const auto table : {ReductionOperators(),
                            MovementOperators(),
                            SliceOperators(),
@@ -27,9 +26,10 @@ const HostRow* FindOperator(const Node& node) {
                            RoiAlignOperators(),
                            ViewOperators(),
                            DynamicQuantizationOperators(),
-                           FourierOperators()}) {
+                           FourierOperators(),
+                           QuantisedLstmOperators()}) {
     for (const HostRow& row : table) {
-      if (row.op == node.op) return &row;
+      if (row.op == node.op && row.domain == node.domain) return &row;
     }
   }
   return nullptr;

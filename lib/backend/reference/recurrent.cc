@@ -1,4 +1,6 @@
-// LSTM, GRU and RNN: both directions, initial states, sequence lengths, peepholes, clipping, all activations.
+// LSTM, GRU and RNN: both directions, initial states, sequence lengths, peepholes, clipping, all activations. And ONNX
+// Runtime's LSTM with integer weights, which rounds X, and the hidden state of every step, to 8 bits.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -46,14 +48,21 @@ T Activate(const RecurrentActivation& activation, T x) {
 
 using Cell = RecurrentCell;
 
+// How integer weights lie: [direction][depth][gate rows], with one scale and zero point a direction, or one a gate row.
+struct IntegerWeights {
+  size_t at = 0, scale = 0, zero = 0;  // inputs
+  bool is_signed = false, by_row = false;
+};
+
 struct Shape {
   Cell cell = Cell::kLstm;
   int64_t time = 0, batch = 0, input = 0, hidden = 0, gates = 1, directions = 1;
   bool reverse_first = false;  // direction "reverse"
   bool batch_first = false;    // layout 1
   bool linear_before_reset = false, input_forget = false;
-  double clip = 0;                               // 0: none
-  std::vector<RecurrentActivation> activations;  // per direction
+  double clip = 0;                                             // 0: none
+  std::vector<RecurrentActivation> activations;                // per direction
+  std::optional<std::array<IntegerWeights, 2>> integers = {};  // W and R, where these are integers
 
   int64_t gate_rows() const { return gates * hidden; }
   // Offsets of rows in Y and in the states.
@@ -128,6 +137,15 @@ struct Buffers {
   T* h = nullptr;          // [batch][hidden]
   T* c = nullptr;
   T* reset = nullptr;  // GRU: r ∘ h
+  // Integer weights of a direction, as [gate rows][depth] and scales; and what is multiplied with them.
+  T *weights[2] = {}, *scales[2] = {}, *steps = nullptr;
+};
+
+// Weights of a direction. Whole numbers where there are scales.
+template <typename T>
+struct Matrix {
+  const T* numbers = nullptr;  // [gate rows][depth]
+  const T* scales = nullptr;   // [gate rows]
 };
 
 template <typename T>
@@ -150,8 +168,15 @@ class Recurrence {
       }
     }
     for (int64_t d = 0; d < s_.directions; ++d) {
-      RunDirection(run, memory, run.in<T>(1) + d * s_.gate_rows() * s_.input,
-                   run.in<T>(2) + d * s_.gate_rows() * s_.hidden, d);
+      Matrix<T> w, r;
+      if (s_.integers) {
+        w = ReadIntegers(run, (*s_.integers)[0], s_.input, d, memory.weights[0], memory.scales[0]);
+        r = ReadIntegers(run, (*s_.integers)[1], s_.hidden, d, memory.weights[1], memory.scales[1]);
+      } else {
+        w = {run.in<T>(1) + d * s_.gate_rows() * s_.input};
+        r = {run.in<T>(2) + d * s_.gate_rows() * s_.hidden};
+      }
+      RunDirection(run, memory, w, r, d);
     }
     return {};
   }
@@ -173,27 +198,70 @@ class Recurrence {
     memory.h = take(states);
     memory.c = take(states);
     memory.reset = take(states);
+    if (s_.integers) {
+      for (size_t i = 0; i < 2; ++i) {
+        memory.weights[i] = take(rows * (i == 0 ? s_.input : s_.hidden));
+        memory.scales[i] = take(rows);
+      }
+      memory.steps = take(std::max(s_.time * s_.batch * s_.input, states));
+    }
     return memory;
   }
 
+  // Less their zero points, turned as those of an LSTM lie.
+  Matrix<T> ReadIntegers(const TensorCall& run, const IntegerWeights& from, int64_t depth, int64_t d, T* numbers,
+                         T* scales) const {
+    const int64_t rows = s_.gate_rows(), first = d * (from.by_row ? rows : 1);
+    const auto read = [&](size_t input, int64_t i) {
+      return from.is_signed ? T(run.in<int8_t>(input)[i]) : T(run.in<uint8_t>(input)[i]);
+    };
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t own = first + (from.by_row ? row : 0);
+      scales[row] = static_cast<T>(run.in<float>(from.scale)[own]);
+      for (int64_t k = 0; k < depth; ++k)
+        numbers[row * depth + k] = read(from.at, (d * depth + k) * rows + row) - read(from.zero, own);
+    }
+    return {numbers, scales};
+  }
+
+  // As DynamicQuantizeLinear does: `steps` become whole numbers, and their scale is returned.
+  static T Round(const T* numbers, int64_t count, T* steps) {
+    T low = 0, high = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      low = numbers[i] < low ? numbers[i] : low;
+      high = numbers[i] > high ? numbers[i] : high;
+    }
+    const T scale = (high - low) / T{255}, zero = scale == 0 ? T{0} : std::nearbyint(-low / scale);
+    for (int64_t i = 0; i < count; ++i) {
+      const T at = scale == 0 ? T{0} : std::nearbyint(numbers[i] / scale) + zero;
+      steps[i] = (at >= 0 ? std::min(at, T{255}) : T{0}) - zero;
+    }
+    return scale;
+  }
+
   // c[m][gate rows] = rows (m × k) · the transpose of weights (gate rows × k), summed in double.
-  void Multiply(Team* team, const T* rows, int64_t m, int64_t k, const T* weights, T* c) const {
+  void Multiply(const TensorCall& run, const Buffers<T>& memory, const T* rows, int64_t m, int64_t k,
+                const Matrix<T>& weights, T* c) const {
     const int64_t n = s_.gate_rows();
-    ParallelRanges(team, m * n, static_cast<double>(k), [&](int64_t begin, int64_t end) {
+    const T scale = weights.scales != nullptr ? Round(rows, m * k, memory.steps) : T{1};
+    if (weights.scales != nullptr) rows = memory.steps;
+    ParallelRanges(run.team, m * n, static_cast<double>(k), [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) {
         const T* row = rows + at / n * k;
-        const T* weight = weights + at % n * k;
+        const T* weight = weights.numbers + at % n * k;
         double sum = 0;
         for (int64_t q = 0; q < k; ++q) sum += static_cast<double>(row[q]) * weight[q];
         c[at] = static_cast<T>(sum);
+        if (weights.scales != nullptr) c[at] *= scale * weights.scales[at % n];
       }
     });
   }
 
-  void RunDirection(const TensorCall& run, const Buffers<T>& memory, const T* w, const T* r, int64_t d) const {
+  void RunDirection(const TensorCall& run, const Buffers<T>& memory, const Matrix<T>& w, const Matrix<T>& r,
+                    int64_t d) const {
     const int64_t rows = s_.gate_rows();
     // Rows of X are dense in time · batch (or batch · time): gates keep X's order.
-    Multiply(run.team, run.in<T>(0), s_.time * s_.batch, s_.input, w, memory.gates);
+    Multiply(run, memory, run.in<T>(0), s_.time * s_.batch, s_.input, w, memory.gates);
     AddBias(run, memory.gates, d);
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < s_.hidden; ++i) {
@@ -204,7 +272,7 @@ class Recurrence {
     }
     const bool reverse = s_.reverse_first || d == 1;
     for (int64_t step = 0; step < s_.time; ++step) {
-      Multiply(run.team, memory.h, s_.batch, s_.hidden, r, memory.recurrent);
+      Multiply(run, memory, memory.h, s_.batch, s_.hidden, r, memory.recurrent);
       for (int64_t b = 0; b < s_.batch; ++b) {
         const int64_t length = LengthOf(run, b);
         // A reversed sequence starts at its own end; past its end a sequence makes zeros and keeps its state.
@@ -309,7 +377,7 @@ class Recurrence {
     }
   }
 
-  void FinishGru(const TensorCall& run, const Buffers<T>& memory, const T* r, int64_t d, int64_t step,
+  void FinishGru(const TensorCall& run, const Buffers<T>& memory, const Matrix<T>& r, int64_t d, int64_t step,
                  bool reverse) const {
     const int64_t n = s_.hidden, rows = s_.gate_rows();
     const RecurrentActivation& f = s_.activations[static_cast<size_t>(2 * d)];
@@ -318,7 +386,7 @@ class Recurrence {
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < n; ++i) memory.reset[b * n + i] = memory.recurrent[b * rows + i];
     }
-    Multiply(run.team, memory.c, s_.batch, n, r, memory.recurrent);
+    Multiply(run, memory, memory.c, s_.batch, n, r, memory.recurrent);
     for (int64_t b = 0; b < s_.batch; ++b) {
       const int64_t length = LengthOf(run, b);
       if (step >= length) continue;
@@ -349,7 +417,48 @@ Result<ReferenceRoutine> Recurrent(ReferenceSite& site) {
   });
 }
 
+Result<IntegerWeights> ReadIntegerWeights(const ReferenceSite& site, IntegerWeights weights, const std::string& name) {
+  const DataType type = site.in[weights.at].type;
+  const std::vector<int64_t>& dims = site.in[weights.at].dims;
+  if (dims.size() != 3) return site.Invalid(name + " needs three dims");
+  if (type != DataType::kInt8 && type != DataType::kUint8) return site.Invalid(name + " is not of int8 or uint8");
+  if (!site.has(weights.scale) || !site.has(weights.zero)) return site.Invalid(name + " has no scale or zero point");
+  if (site.in[weights.scale].type != DataType::kFloat32) return site.Invalid(name + "_scale is not float32");
+  if (site.in[weights.zero].type != type) return site.Invalid(name + "_zero_point is of another type than " + name);
+  weights.is_signed = type == DataType::kInt8;
+  weights.by_row = site.in[weights.scale].dims.size() == 2;
+  const std::vector<int64_t> beside =
+      weights.by_row ? std::vector<int64_t>{dims[0], dims[2]} : std::vector<int64_t>{dims[0]};
+  PT_CHECK_OK(site.NeedDims(weights.scale, name + "_scale", beside));
+  PT_CHECK_OK(site.NeedDims(weights.zero, name + "_zero_point", beside));
+  return weights;
+}
+
+// ONNX Runtime's: W and R are [directions, depth, 4 · hidden]. Ranges are those of all steps of X and, in every step,
+// of the hidden state of all entries of the batch.
+Result<ReferenceRoutine> DynamicQuantizeLstm(ReferenceSite& site) {
+  PT_CHECK_OK(site.NeedInputs(3, 12));
+  if (site.in[0].type != DataType::kFloat32) return site.Unsupported("is supported for float32 alone");
+  PT_ASSIGN(const IntegerWeights w, ReadIntegerWeights(site, {.at = 1, .scale = 8, .zero = 9}, "W"));
+  PT_ASSIGN(const IntegerWeights r, ReadIntegerWeights(site, {.at = 2, .scale = 10, .zero = 11}, "R"));
+  ReferenceSite plain = site;
+  plain.in.resize(8);
+  for (size_t i : {1, 2}) {
+    plain.in[i].type = DataType::kFloat32;
+    std::swap(plain.in[i].dims[1], plain.in[i].dims[2]);
+  }
+  PT_ASSIGN(Shape shape, ReadShape(plain, Cell::kLstm));
+  site.out = plain.out;
+  shape.integers = {w, r};
+  Recurrence<float> recurrence(std::move(shape));
+  ReferenceRoutine routine;
+  routine.scratch_bytes = recurrence.scratch_bytes();
+  routine.run = std::move(recurrence);
+  return routine;
+}
+
 constexpr std::array kRecurrentOperators = {
+    ReferenceRow{.op = "DynamicQuantizeLSTM", .make = DynamicQuantizeLstm, .domain = "com.microsoft"},
     ReferenceRow{.op = "GRU", .make = Recurrent<Cell::kGru>, .feeding = Feeding::kWidened, .since = 7},
     ReferenceRow{.op = "LSTM", .make = Recurrent<Cell::kLstm>, .feeding = Feeding::kWidened, .since = 7},
     ReferenceRow{.op = "RNN", .make = Recurrent<Cell::kRnn>, .feeding = Feeding::kWidened, .since = 7},

@@ -18,7 +18,8 @@ constexpr int64_t kMostNumbers = 256;
 // Of a node's inputs and outputs together: fewer are moved in the time that a kernel takes to be prepared.
 constexpr int64_t kSmallBytes = 8192;
 // Operators that do much with few bytes.
-constexpr std::array<std::string_view, 7> kBusy = {"Conv", "ConvTranspose", "GRU", "Gemm", "LSTM", "MatMul", "RNN"};
+constexpr std::array<std::string_view, 8> kBusy = {
+    "Conv", "ConvTranspose", "DynamicQuantizeLSTM", "GRU", "Gemm", "LSTM", "MatMul", "RNN"};
 
 // From here on the work of a group is worth a kernel that takes longer to prepare.
 constexpr double kHeavyFlops = 4e6;
