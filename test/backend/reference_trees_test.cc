@@ -170,12 +170,14 @@ TEST_CASE("ListedTrees, OneScoreStandsForTwoClasses", "[backend]") {
   CHECK(Classify(one, {{"classlabels_int64s", Ints{5}}}, kRows).error().code == ErrorCode::kUnsupported);
 }
 
-// More rows and trees than are walked together, of all kinds of nodes, against a walk by the attributes.
+// More rows and trees than are walked together, of one kind of nodes, of those that ask by order, and of all, against a
+// walk by the attributes.
 TEST_CASE("ListedTrees, ManyRowsAndTrees", "[backend]") {
   std::mt19937 random(5);
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
   constexpr int kTrees = 9, kDepth = 6, kFeatures = 5, kNodes = (1 << (kDepth + 1)) - 1, kCount = 150;
-  for (const bool plain : {true, false}) {
+  for (const size_t kinds : {1, 4, 6}) {
+    const bool plain = kinds == 1;
     Ints trees, ids, features, on_true, on_false, missing, leaf_trees, leaf_ids, targets;
     Texts modes;
     Reals splits, weights;
@@ -186,7 +188,7 @@ TEST_CASE("ListedTrees, ManyRowsAndTrees", "[backend]") {
         trees.push_back(t);
         ids.push_back(n);
         features.push_back(below(kFeatures));
-        modes.push_back(leaf ? "LEAF" : all[plain ? 0 : static_cast<size_t>(below(6))]);
+        modes.push_back(leaf ? "LEAF" : all[static_cast<size_t>(below(static_cast<int>(kinds)))]);
         splits.push_back(static_cast<float>(below(7) - 3));
         on_true.push_back(leaf ? 0 : 2 * n + 1);
         on_false.push_back(leaf ? 0 : 2 * n + 2);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/classical_models.h"
@@ -15,6 +16,7 @@ namespace pt::reference {
 
 Result<Forest> Forest::Make(const ReferenceSite& site, const ListedTrees& listed, int64_t features) {
   Forest forest;
+  if (features >= kMostFeature) return site.Unsupported("has too many features");
   forest.features_ = features;
   forest.targets_ = listed.targets;
   forest.votes_ = listed.votes;
@@ -38,6 +40,31 @@ Result<Forest> Forest::Make(const ReferenceSite& site, const ListedTrees& listed
   return forest;
 }
 
+namespace {
+
+// A question of order as "less", or "at most": x > s is the opposite of x <= s.
+struct Order {
+  bool strict = false;   // less, not at most
+  bool swapped = false;  // rows for which it holds go to the false child
+};
+
+std::optional<Order> OrderOf(TreeBranch branch) {
+  switch (branch) {
+    case TreeBranch::kLessOrEqual:
+      return Order{false, false};
+    case TreeBranch::kGreater:
+      return Order{false, true};
+    case TreeBranch::kLess:
+      return Order{true, false};
+    case TreeBranch::kGreaterOrEqual:
+      return Order{true, true};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
 Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_t root, std::vector<bool>& met) {
   struct Open {
     size_t listed, at;
@@ -46,7 +73,7 @@ Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_
     const size_t first = nodes_.size();
     nodes_.resize(first + count);
     ranges_.resize(first + count);
-    branches_.resize(first + count, {TreeBranch::kLeaf, false});
+    branches_.resize(first + count, TreeBranch::kLessOrEqual);
     return first;
   };
   std::vector<Open> open = {{root, grow(1)}};
@@ -56,28 +83,34 @@ Status Forest::Place(const ReferenceSite& site, const ListedTrees& listed, size_
     open.pop_back();
     const ListedTrees::Node& node = listed.nodes[from];
     ranges_[at] = {static_cast<uint32_t>(node.begin), static_cast<uint32_t>(node.end)};
-    branches_[at] = {node.branch, node.missing_is_true};
     if (node.branch == TreeBranch::kLeaf) {
       nodes_[at] = {std::numeric_limits<double>::infinity(), static_cast<uint32_t>(at),
-                    static_cast<uint32_t>(features_)};
+                    static_cast<uint32_t>(features_) & kMostFeature, 0, 0};
       continue;
     }
     if (met[from]) return site.Invalid(listed.name(from) + " is in more than one place of the trees");
     met[from] = true;
-    plain_ = plain_ && node.branch == TreeBranch::kLessOrEqual && !node.missing_is_true;
+    const std::optional<Order> order = std::isnan(node.split) ? std::nullopt : OrderOf(node.branch);
+    const bool strict = order && order->strict, swapped = order && order->swapped;
+    plain_ = plain_ && order;
+    branches_[at] = !order ? node.branch : strict ? TreeBranch::kLess : TreeBranch::kLessOrEqual;
     const size_t children = grow(2);
     if (children + 2 > std::numeric_limits<uint32_t>::max()) return site.Unsupported("has too many nodes");
-    nodes_[at] = {node.split, static_cast<uint32_t>(children), static_cast<uint32_t>(node.feature)};
-    open.push_back({node.on_false, children + 1});
-    open.push_back({node.on_true, children});
+    nodes_[at] = {node.split, static_cast<uint32_t>(children), static_cast<uint32_t>(node.feature) & kMostFeature,
+                  strict ? 1U : 0U, node.missing_is_true == swapped ? 1U : 0U};
+    open.push_back({swapped ? node.on_true : node.on_false, children + 1});
+    open.push_back({swapped ? node.on_false : node.on_true, children});
   }
   return {};
 }
 
 bool Forest::Holds(uint32_t at, double x) const {
   const double split = nodes_[at].split;
-  if (branches_[at].second && std::isnan(x)) return true;
-  switch (branches_[at].first) {
+  if (std::isnan(x)) {
+    if (nodes_[at].nan == 0) return true;
+    if (branches_[at] == TreeBranch::kLessOrEqual || branches_[at] == TreeBranch::kLess) return false;
+  }
+  switch (branches_[at]) {
     case TreeBranch::kLess:
       return x < split;
     case TreeBranch::kLessOrEqual:
@@ -103,51 +136,64 @@ uint32_t Forest::Walk(uint32_t root, const double* row) const {
   return at;
 }
 
-// N rows at once: each waits for its own loads only, and no branch has to be foretold.
+// Each walk waits for its own loads only, and no branch has to be foretold.
 template <int64_t N>
-void Forest::WalkPlain(uint32_t root, const double* rows, uint32_t* leaves) const {
+void Forest::WalkPlain(const double* rows, int64_t row_step, uint32_t* at) const {
   const Node* const nodes = nodes_.data();
-  const int64_t columns = features_ + 1;
-  for (int64_t i = 0; i < N; ++i) leaves[i] = root;
   uint32_t moved = 1;
   while (moved != 0) {
     moved = 0;
     for (int64_t i = 0; i < N; ++i) {
-      const Node node = nodes[leaves[i]];
-      const uint32_t next = node.next + (rows[i * columns + node.feature] <= node.split ? 0U : 1U);
-      moved |= next ^ leaves[i];
-      leaves[i] = next;
+      const Node node = nodes[at[i]];
+      const double x = rows[i * row_step + node.feature];
+      const uint32_t less = x < node.split ? 1 : 0, at_most = x <= node.split ? 1 : 0, number = x == x ? 1 : 0;
+      const uint32_t first = less | (at_most & ~node.strict);
+      const uint32_t next = node.next + (~first & (number | node.nan) & 1U);
+      moved |= next ^ at[i];
+      at[i] = next;
     }
   }
 }
 
-void Forest::Sum(const double* rows, int64_t count, TreeAggregate aggregate, double start, double* totals) const {
-  constexpr int64_t kTogether = 8;
-  const int64_t columns = features_ + 1;
-  std::fill_n(totals, count * targets_, start);
-  uint32_t leaves[kBlock];
-  for (const uint32_t root : roots_) {
-    int64_t r = 0;
-    for (; plain_ && r + kTogether <= count; r += kTogether) {
-      WalkPlain<kTogether>(root, rows + r * columns, leaves + r);
-    }
-    for (; r < count; ++r) leaves[r] = Walk(root, rows + r * columns);
-    for (r = 0; r < count; ++r) {
-      double* const total = totals + r * targets_;
-      const Range range = ranges_[leaves[r]];
-      for (uint32_t v = range.begin; v < range.end; ++v) {
-        const Vote& vote = votes_[v];
-        double& to = total[vote.target];
-        if (aggregate == TreeAggregate::kMin) {
-          to = std::min(to, vote.weight);
-        } else if (aggregate == TreeAggregate::kMax) {
-          to = std::max(to, vote.weight);
-        } else {
-          to += vote.weight;
-        }
-      }
+void Forest::AddVotes(uint32_t leaf, TreeAggregate aggregate, double* totals) const {
+  const Range range = ranges_[leaf];
+  for (uint32_t v = range.begin; v < range.end; ++v) {
+    double& to = totals[votes_[v].target];
+    const double weight = votes_[v].weight;
+    if (aggregate == TreeAggregate::kMin) {
+      to = std::min(to, weight);
+    } else if (aggregate == TreeAggregate::kMax) {
+      to = std::max(to, weight);
+    } else {
+      to += weight;
     }
   }
+}
+
+constexpr int64_t kTogether = 8;  // walks
+
+// Several trees at once.
+void Forest::SumRow(const double* row, TreeAggregate aggregate, double* totals) const {
+  uint32_t leaves[kTogether];
+  size_t tree = 0;
+  for (; plain_ && tree + kTogether <= roots_.size(); tree += kTogether) {
+    std::copy_n(roots_.data() + tree, kTogether, leaves);
+    WalkPlain<kTogether>(row, 0, leaves);
+    for (const uint32_t leaf : leaves) AddVotes(leaf, aggregate, totals);
+  }
+  for (; tree < roots_.size(); ++tree) AddVotes(Walk(roots_[tree], row), aggregate, totals);
+}
+
+void Forest::Sum(const double* rows, int64_t count, TreeAggregate aggregate, double start, double* totals) const {
+  const int64_t columns = features_ + 1, together = plain_ ? count / kTogether * kTogether : 0;
+  std::fill_n(totals, count * targets_, start);
+  for (size_t tree = 0; together > 0 && tree < roots_.size(); ++tree) {
+    uint32_t leaves[kBlock];
+    std::fill_n(leaves, together, roots_[tree]);
+    for (int64_t r = 0; r < together; r += kTogether) WalkPlain<kTogether>(rows + r * columns, columns, leaves + r);
+    for (int64_t r = 0; r < together; ++r) AddVotes(leaves[r], aggregate, totals + r * targets_);
+  }
+  for (int64_t r = together; r < count; ++r) SumRow(rows + r * columns, aggregate, totals + r * targets_);
 }
 
 namespace {

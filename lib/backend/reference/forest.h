@@ -51,12 +51,17 @@ class Forest {
   void Sum(const double* rows, int64_t count, TreeAggregate aggregate, double start, double* totals) const;
 
  private:
-  // A leaf leads to itself: it asks whether the last column, 0, is at most infinity. The false child lies behind the
-  // true one.
+  static constexpr uint32_t kMostFeature = (uint32_t{1} << 30) - 1;
+
+  // Where a row goes on: to the first of two children if its feature is at most `split` (strict: less), else to the
+  // second; NaN goes where `nan` says, 0 or 1. A leaf leads to itself: it asks whether the last column, 0, is at most
+  // infinity.
   struct Node {
     double split = 0;
     uint32_t next = 0;
-    uint32_t feature = 0;
+    uint32_t feature : 30 = 0;
+    uint32_t strict : 1 = 0;
+    uint32_t nan : 1 = 1;
   };
   struct Range {
     uint32_t begin = 0, end = 0;
@@ -66,13 +71,16 @@ class Forest {
   Status Place(const ReferenceSite& site, const ListedTrees& listed, size_t root, std::vector<bool>& met);
   bool Holds(uint32_t at, double x) const;
   uint32_t Walk(uint32_t root, const double* row) const;
+  // N walks at once, each with a row that lies row_step behind the one before.
   template <int64_t N>
-  void WalkPlain(uint32_t root, const double* rows, uint32_t* leaves) const;
+  void WalkPlain(const double* rows, int64_t row_step, uint32_t* at) const;
+  void SumRow(const double* row, TreeAggregate aggregate, double* totals) const;
+  void AddVotes(uint32_t leaf, TreeAggregate aggregate, double* totals) const;
 
   std::vector<Node> nodes_;
-  std::vector<Range> ranges_;                          // by node: votes of leaves, members of kMember
-  std::vector<std::pair<TreeBranch, bool>> branches_;  // by node: how it asks, where NaN goes
-  bool plain_ = true;                                  // all nodes are kLessOrEqual, and NaN goes to false
+  std::vector<Range> ranges_;         // by node: votes of leaves, members of kMember
+  std::vector<TreeBranch> branches_;  // by node, where it asks otherwise than by order
+  bool plain_ = true;                 // all nodes ask by order
   std::vector<uint32_t> roots_;
   std::vector<Vote> votes_;
   std::vector<double> members_;
