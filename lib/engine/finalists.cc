@@ -11,6 +11,7 @@
 #include "lib/engine/plan_comparison.h"
 #include "lib/engine/plan_runner.h"
 #include "lib/engine/predict_plan.h"
+#include "lib/engine/rough_costs.h"
 #include "lib/engine/traced_costs.h"
 #include "partitiontuner/exec/host_pace.h"
 #include "partitiontuner/plan/timeline.h"
@@ -58,9 +59,12 @@ void CompareWithModel(const Plan& first, Plan& plan) {
   }
 }
 
+// Plans of a profile that was not finished may have steps that no measurement prices: they were planned by a rough
+// estimate (MakeModelPlan), and compete by it.
 Result<std::vector<Finalist>> MakeFinalists(const PlanningContext& context, const CostModel& beside, uint32_t most) {
   std::vector<Entrant> entrants;
   std::set<std::string> seen;
+  const std::unique_ptr<CostModel> covering = MakeCoveringCosts(beside, *context.model.graph, context.machine);
   for (const Contender& contender : ContendersFor(context)) {
     if (!entrants.empty() && IsInterrupted(context.options.watch)) break;
     Result<Plan> plan = MakePlan(context, contender);
@@ -68,7 +72,8 @@ Result<std::vector<Finalist>> MakeFinalists(const PlanningContext& context, cons
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
     if (!plan.ok() || !seen.insert(WorkOf(*plan, *context.model.graph)).second) continue;
     if (contender.candidates) CompareWithModel(entrants.front().finalist.plan, *plan);
-    PT_ASSIGN(const Timeline timeline, SimulatePlan(*context.model.graph, context.machine.platform(), *plan, beside));
+    PT_ASSIGN(const Timeline timeline,
+              SimulatePlan(*context.model.graph, context.machine.platform(), *plan, *covering));
     const bool several_streams = UsesSeveralStreams(context.machine.platform(), *plan);
     entrants.push_back(
         {{contender.name, *std::move(plan), timeline.makespan_ns}, contender.always_runs, several_streams});
@@ -99,14 +104,16 @@ Status AddRefined(const PlanningContext& context, const FinalistOptions& options
   return {};
 }
 
-// The plan as its steps take their time now.
+// The plan as its steps take their time now. What a profile leaves open is priced as it was planned (MakeModelPlan).
 Status PredictInPlace(const PlanningContext& context, const FinalistOptions& options, TracedCosts& costs, Plan& plan) {
+  const Graph& graph = *context.model.graph;
+  const std::unique_ptr<CostModel> covering = MakeCoveringCosts(costs, graph, context.machine);
   costs.set_scale(1);
-  PT_CHECK_OK(PredictPlan(*context.model.graph, context.machine.platform(), costs, plan));
+  PT_CHECK_OK(PredictPlan(graph, context.machine.platform(), *covering, plan));
   PT_CHECK_OK(NoteInPlace(context, plan, options, costs));
   costs.set_scale(costs.pace());
-  PT_CHECK_OK(PredictPlan(*context.model.graph, context.machine.platform(), costs, plan));
-  CompareAnew(context.model, context.machine, costs, context.options, plan);
+  PT_CHECK_OK(PredictPlan(graph, context.machine.platform(), *covering, plan));
+  CompareAnew(context.model, context.machine, *covering, context.options, plan);
   PT_ASSIGN(plan.report.reference_ns, TimeHostPace(context.machine));
   return {};
 }

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
+#include "lib/engine/finalists.h"
 #include "lib/engine/make_plan.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/costs_over.h"
@@ -58,6 +59,34 @@ TEST_CASE("MakeModelPlan, CoversWhatAnUnfinishedProfileLeavesOpen", "[engine]") 
     const Result<Plan> refused = MakeModelPlan(*model, engine->machine(), costs, {}, options, nullptr, nullptr);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().id == "planner.no_cover");
+  }
+}
+
+TEST_CASE("Finalists, CompeteByAnUnfinishedProfile", "[engine]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/model.onnx";
+  std::ofstream(path, std::ios::binary) << ChainOfThree();
+  EngineOptions engine_options;
+  engine_options.db_path = "none";
+  const auto engine = Engine::Make(engine_options).value();
+  const auto model = engine->Load(path, {}).value();
+  const auto rough = MakeRoughCosts(*model->graph, engine->machine());
+  const CostsOfPairs costs(*rough);
+  const ProfileSummary summary;
+  const PlanOptions options;
+  FinalistOptions finalists;
+  finalists.most = 2;
+  finalists.rounds = 1;
+  finalists.turn = std::chrono::milliseconds(1);
+  finalists.inputs = {Tensor::Float32({4, 8}, std::vector<float>(32, 0.5F))};
+  for (const uint32_t refine : {0U, 1U}) {
+    CAPTURE(refine);
+    finalists.refine = refine;
+    const Result<FinalChoice> choice =
+        RunFinalists({*model, engine->machine(), costs, summary, options}, costs, finalists);
+    if (!choice.ok()) FAIL(ToString(choice.error()));
+    CHECK(choice->finalists[0].beside_ns > 0);
+    CHECK(choice->finalists[choice->chosen].plan.makespan.ns > 0);
   }
 }
 
