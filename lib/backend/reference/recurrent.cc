@@ -261,7 +261,9 @@ class Recurrence {
                     int64_t d) const {
     const int64_t rows = s_.gate_rows();
     // Rows of X are dense in time · batch (or batch · time): gates keep X's order.
-    Multiply(run, memory, run.in<T>(0), s_.time * s_.batch, s_.input, w, memory.gates);
+    // Where X is rounded, its range is that of the steps that are run.
+    const int64_t steps = s_.integers ? Longest(run) : s_.time;
+    Multiply(run, memory, run.in<T>(0), steps * s_.batch, s_.input, w, memory.gates);
     AddBias(run, memory.gates, d);
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < s_.hidden; ++i) {
@@ -299,6 +301,12 @@ class Recurrence {
         if (s_.cell == Cell::kLstm && run.out<T>(2) != nullptr) run.out<T>(2)[to + i] = none ? T{0} : memory.c[from];
       }
     }
+  }
+
+  int64_t Longest(const TensorCall& run) const {
+    int64_t longest = 0;
+    for (int64_t b = 0; b < s_.batch; ++b) longest = std::max(longest, LengthOf(run, b));
+    return longest;
   }
 
   int64_t LengthOf(const TensorCall& run, int64_t b) const {
@@ -434,8 +442,8 @@ Result<IntegerWeights> ReadIntegerWeights(const ReferenceSite& site, IntegerWeig
   return weights;
 }
 
-// ONNX Runtime's: W and R are [directions, depth, 4 · hidden]. Ranges are those of all steps of X and, in every step,
-// of the hidden state of all entries of the batch.
+// ONNX Runtime's: W and R are [directions, depth, 4 · hidden]. Ranges are those of all steps of X that are run and, in
+// every step, of the hidden state of all entries of the batch, whether their sequences have ended or not.
 Result<ReferenceRoutine> DynamicQuantizeLstm(ReferenceSite& site) {
   PT_CHECK_OK(site.NeedInputs(3, 12));
   if (site.in[0].type != DataType::kFloat32) return site.Unsupported("is supported for float32 alone");
