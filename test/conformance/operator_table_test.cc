@@ -171,6 +171,9 @@ constexpr const char* kMoreGraphs[] = {
     "nodes_featureids=[0] nodes_values=[0.0] nodes_modes=[\"LEAF\"] nodes_truenodeids=[0] nodes_falsenodeids=[0] "
     "target_treeids=[0] target_nodeids=[0] target_ids=[0] target_weights=[1.0]\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.ZipMap(x)\noutput y\n",
+    "opset com.microsoft 1\ninput x float32[3,2,4]\nconst w int8[1,4,20] whole 1\nconst r int8[1,5,20] whole 2\n"
+    "const s float32[1] value 0.01\nconst z int8[1] whole 3\n"
+    "y = com.microsoft.DynamicQuantizeLSTM(x, w, r, _, _, _, _, _, s, z, s, z) hidden_size=5\noutput y\n",
     "opset com.microsoft 1\ninput x float32[2,2]\ny = com.microsoft.Inverse(x)\noutput y\n",
     "opset ai.onnx.preview.training 1\ninput x float32[2]\ny = ai.onnx.preview.training.Gradient(x)\noutput y\n",
 };
