@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
@@ -76,6 +77,20 @@ bool IsOfSlowHandOvers(const ProfilingTask& task, const std::map<Hash128, Measur
   const auto row = known.find(WaitKey(task.platform, class_of(cores.front()), class_of(cores.back())).hash);
   if (row == known.end() || !row->second.failure.empty()) return false;
   return static_cast<double>(hand_over_ns) < kMuchFaster * static_cast<double>(row->second.median_ns);
+}
+
+// Before all other work one decision of each operator, by itself and in groups: a budget that ends early leaves
+// something of every one to estimate by, without which a network cannot be planned.
+void BringOperatorsForward(const ProfilingTask& task, std::vector<Decision>& decisions) {
+  std::set<std::pair<std::string, bool>> met;
+  const auto comes_first = [&](const Decision& decision) {
+    const WorkItem& item = decision.front();
+    if (item.needed.kind->turn == CostKind::Turn::kFirst) return true;
+    if (item.needed.kind != &kRunKind) return false;
+    const bool alone = task.candidates[item.needed.candidate().candidate].nodes.size() == 1;
+    return met.emplace(item.row.family, alone).second;
+  };
+  std::stable_partition(decisions.begin(), decisions.end(), comes_first);
 }
 
 // What the decision that the key belongs to is about.
@@ -162,6 +177,7 @@ Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
   known_times.TellItems(decision_of, list.decisions);
   std::stable_sort(list.decisions.begin(), list.decisions.end(),
                    [](const Decision& a, const Decision& b) { return Urgency(a) > Urgency(b); });
+  BringOperatorsForward(task, list.decisions);
   return list;
 }
 

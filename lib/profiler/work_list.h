@@ -49,7 +49,7 @@ struct WorkItem {
 using Decision = std::vector<WorkItem>;
 
 struct WorkList {
-  std::vector<Decision> decisions;  // heaviest first, costs of the executor before all
+  std::vector<Decision> decisions;  // costs of the executor, one of each operator, then the heaviest
   size_t needed = 0, reused = 0, known_failures = 0, in_other_shards = 0;
   std::vector<std::pair<double, std::string>> known_noises;  // of reused measurements of work, with their labels
 };

@@ -217,6 +217,39 @@ TEST_CASE("Measure, ASpentBudgetLeavesAValidReport", "[profiler]") {
   CHECK(db.All()->empty());
 }
 
+// A network of large convolutions with a small pooling behind: by weight alone this would come last, and a budget that
+// ends before could not even estimate it.
+TEST_CASE("Measure, EveryOperatorHasItsTurnBeforeTheRestByWeight", "[profiler]") {
+  GraphBuilder builder;
+  builder.set_opset(25);
+  const ValueType type = StaticType(DataType::kFloat32, {1, 16, 24, 24});
+  ValueId x = builder.AddInput("x", type);
+  for (const int64_t kernel : {7, 5, 3}) {
+    const auto count = static_cast<size_t>(16 * 16 * kernel * kernel);
+    const Tensor filters = Tensor::Float32({16, 16, kernel, kernel}, std::vector<float>(count, 0.01F));
+    const int64_t pad = kernel / 2;
+    x = builder.AddOp("Conv", {x, builder.AddConstant("w" + std::to_string(kernel), filters)}, type,
+                      {{"pads", std::vector<int64_t>{pad, pad, pad, pad}}});
+  }
+  builder.AddOutput(builder.AddOp("GlobalMaxPool", {x}, StaticType(DataType::kFloat32, {1, 16, 1, 1})));
+  Scene scene;
+  scene.graph = builder.Build().value();
+  scene.candidates = EnumerateCandidates(scene.graph, scene.machine->platform(), scene.machine->libraries());
+  const TemporaryFolder folder;
+  ProfileDb db = ProfileDb::Open(folder.file("profile.db")).value();
+  std::vector<std::string> seen;
+  REQUIRE(
+      scene.Measure(db, scene.fast, [&](const MeasureProgress& progress) { seen.push_back(progress.current); }).ok());
+  const auto first_of = [&](const std::string& node) {
+    return std::ranges::find_if(seen, [&](const std::string& label) { return label.find(node) != std::string::npos; }) -
+           seen.begin();
+  };
+  INFO(seen[0] << "; " << seen.back());
+  CHECK(first_of("Conv (#0)") < first_of("GlobalMaxPool (#3)"));
+  CHECK(first_of("GlobalMaxPool (#3)") < first_of("Conv (#1)"));
+  CHECK(first_of("Conv (#1)") < first_of("Conv (#2)"));
+}
+
 TEST_CASE("Measure, RefreshMeasuresWhatMatchesAgain", "[profiler]") {
   const TemporaryFolder folder;
   Scene scene;

@@ -234,7 +234,7 @@ Register Cast(Emitter& emitter, const Node& node) {
 
 // To or from integers with one scale and zero point for all.
 template <Function function>
-Register Quantisation(Emitter& emitter, const Node& node) {
+Register ToOrFromBytes(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
   const std::optional<LinearQuantisation> quantisation = LinearQuantisationOf(emitter.graph(), node);
   if (!quantisation || !quantisation->is_whole() || !IsByte(quantisation->type))
@@ -268,7 +268,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Clip", Clip},
     ElementwiseRow{"Cos", Unary<Function::kCos>},
     ElementwiseRow{"Cosh", Unary<Function::kCosh>},
-    ElementwiseRow{"DequantizeLinear", Quantisation<Function::kDequantise>},
+    ElementwiseRow{"DequantizeLinear", ToOrFromBytes<Function::kDequantise>},
     ElementwiseRow{"Div", Fold<Function::kDiv>},
     ElementwiseRow{"Elu", Activation<Function::kElu>},
     ElementwiseRow{"Equal", Truth<Function::kEqual>},
@@ -297,7 +297,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Or", Truth<Function::kOr>},
     ElementwiseRow{"PRelu", Fold<Function::kPrelu>},
     ElementwiseRow{"Pow", Pow},
-    ElementwiseRow{"QuantizeLinear", Quantisation<Function::kQuantise>},
+    ElementwiseRow{"QuantizeLinear", ToOrFromBytes<Function::kQuantise>},
     ElementwiseRow{"Reciprocal", Unary<Function::kReciprocal>},
     ElementwiseRow{"Relu", Unary<Function::kRelu>},
     ElementwiseRow{"Round", Unary<Function::kRound>},
