@@ -34,21 +34,33 @@ class CostsOfPairs : public CostsOver {
   }
 };
 
+struct Scene {
+  Scene() {
+    const std::string path = folder.path() + "/model.onnx";
+    std::ofstream(path, std::ios::binary) << ChainOfThree();
+    EngineOptions options;
+    options.db_path = "none";
+    engine = Engine::Make(options).value();
+    model = engine->Load(path, {}).value();
+    rough = MakeRoughCosts(*model->graph, engine->machine());
+    costs.emplace(*rough);
+  }
+
+  testing::TemporaryFolder folder;
+  std::unique_ptr<Engine> engine;
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<CostModel> rough;
+  std::optional<CostsOfPairs> costs;
+};
+
 TEST_CASE("MakeModelPlan, CoversWhatAnUnfinishedProfileLeavesOpen", "[engine]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.path() + "/model.onnx";
-  std::ofstream(path, std::ios::binary) << ChainOfThree();
-  EngineOptions engine_options;
-  engine_options.db_path = "none";
-  const auto engine = Engine::Make(engine_options).value();
-  const auto model = engine->Load(path, {}).value();
-  const auto rough = MakeRoughCosts(*model->graph, engine->machine());
-  const CostsOfPairs costs(*rough);
+  const Scene scene;
   for (const char* planner : {"single:cpu", "heft", "search"}) {
     CAPTURE(planner);
     PlanOptions options;
     options.planner = planner;
-    const Result<Plan> plan = MakeModelPlan(*model, engine->machine(), costs, {}, options, nullptr, nullptr);
+    const Result<Plan> plan =
+        MakeModelPlan(*scene.model, scene.engine->machine(), *scene.costs, {}, options, nullptr, nullptr);
     if (!plan.ok()) FAIL(ToString(plan.error()));
     CHECK_FALSE(plan->complete);
     // What has costs comes first: a pair, and one node by an estimate.
@@ -56,22 +68,15 @@ TEST_CASE("MakeModelPlan, CoversWhatAnUnfinishedProfileLeavesOpen", "[engine]") 
     for (const Step& step : plan->steps) steps += std::holds_alternative<RunGroup>(step.work) ? 1 : 0;
     CHECK(steps == 2);
     options.allow_estimates = false;
-    const Result<Plan> refused = MakeModelPlan(*model, engine->machine(), costs, {}, options, nullptr, nullptr);
+    const Result<Plan> refused =
+        MakeModelPlan(*scene.model, scene.engine->machine(), *scene.costs, {}, options, nullptr, nullptr);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().id == "planner.no_cover");
   }
 }
 
 TEST_CASE("Finalists, CompeteByAnUnfinishedProfile", "[engine]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.path() + "/model.onnx";
-  std::ofstream(path, std::ios::binary) << ChainOfThree();
-  EngineOptions engine_options;
-  engine_options.db_path = "none";
-  const auto engine = Engine::Make(engine_options).value();
-  const auto model = engine->Load(path, {}).value();
-  const auto rough = MakeRoughCosts(*model->graph, engine->machine());
-  const CostsOfPairs costs(*rough);
+  const Scene scene;
   const ProfileSummary summary;
   const PlanOptions options;
   FinalistOptions finalists;
@@ -83,7 +88,7 @@ TEST_CASE("Finalists, CompeteByAnUnfinishedProfile", "[engine]") {
     CAPTURE(refine);
     finalists.refine = refine;
     const Result<FinalChoice> choice =
-        RunFinalists({*model, engine->machine(), costs, summary, options}, costs, finalists);
+        RunFinalists({*scene.model, scene.engine->machine(), *scene.costs, summary, options}, *scene.costs, finalists);
     if (!choice.ok()) FAIL(ToString(choice.error()));
     CHECK(choice->finalists[0].beside_ns > 0);
     CHECK(choice->finalists[choice->chosen].plan.makespan.ns > 0);
