@@ -73,8 +73,8 @@ Result<std::vector<ModelToOpen>> ModelsFrom(const CommonFlags& flags) {
     if (models.size() > 1 && !Exists(models.back().path)) missing += " " + word;
   }
   if (!missing.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.model", "these words name no model, and are too many:" + missing,
-                     "further models are FILE or NAME=FILE; see --help");
+    return MakeError(ErrorCode::kUsage, "usage.model", "no such file:" + missing,
+                     "each word that is not a flag is a model, FILE or NAME=FILE; see --help");
   }
   if (models.size() > 1) PT_CHECK_OK(NamesOfModels(models));
   return models;
