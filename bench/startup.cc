@@ -14,61 +14,19 @@
 //          without the pages of shared libraries
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <string>
-#include <vector>
 
 #include "bench/model_run.h"
+#include "bench/startup_report.h"
 
 namespace {
 
 using pt::bench::Buffers;
 using pt::bench::OptionsFrom;
 using pt::bench::ReadPlan;
-using Clock = std::chrono::steady_clock;
+using pt::bench::StartupReport;
+using pt::bench::StatusMib;
 
-double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
-// A line of /proc/self/status in MiB; 0 when it is not there.
-double StatusMib(const char* key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key)) return std::strtod(line.c_str() + std::strlen(key), nullptr) / 1024;
-  }
-  return 0;
-}
-
-double StartMilliseconds(Clock::time_point now) {
-  const char* started = std::getenv("STARTED_NS");
-  if (started == nullptr) return 0;
-  return Milliseconds(now.time_since_epoch() - std::chrono::nanoseconds(std::atoll(started)));
-}
-
-class Report {
- public:
-  explicit Report(Clock::time_point main) : last_(main) { Add("start", StartMilliseconds(main)); }
-  void Add(const char* name, double value) {
-    char number[64];
-    std::snprintf(number, sizeof number, "%s\"%s\": %.3f", text_.empty() ? "" : ", ", name, value);
-    text_ += number;
-  }
-  // The time since the last stage ended.
-  void Stage(const char* name) {
-    const Clock::time_point now = Clock::now();
-    Add(name, Milliseconds(now - last_));
-    last_ = Clock::now();
-  }
-  void Skip() { last_ = Clock::now(); }
-  void Print() const { std::printf("{%s}\n", text_.c_str()); }
-
- private:
-  Clock::time_point last_;
-  std::string text_;
-};
-
-pt::Status Measure(int argc, char** argv, Report& report) {
+pt::Status Measure(int argc, char** argv, StartupReport& report) {
   report.Add("bare", StatusMib("VmHWM:"));
   report.Add("bare_own", StatusMib("RssAnon:"));
   PT_ASSIGN(const pt::ModelOptions options, OptionsFrom(argc, argv));
@@ -102,7 +60,7 @@ pt::Status Measure(int argc, char** argv, Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Report report(Clock::now());
+  StartupReport report(StartupReport::Clock::now());
   if (argc < 3) return std::fprintf(stderr, "usage: bench_startup MODEL PLAN [DIM=VALUE]...\n"), 2;
   if (const pt::Status status = Measure(argc, argv, report); !status.ok()) {
     return std::fprintf(stderr, "%s\n", ToString(status.error()).c_str()), 1;

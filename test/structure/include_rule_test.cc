@@ -35,7 +35,7 @@ const std::vector<ThirdParty>& ThirdParties() {
   static const std::vector<ThirdParty> table = {
       {"nlohmann/", {"lib/support/"}},
       {"xxhash", {"lib/support/"}},
-      {"onnx/", {"lib/onnx/"}},
+      {"onnx/", {"lib/onnx/", "test/onnx/"}},
       {"google/protobuf/", {"lib/onnx/"}},
       {"dnnl", {"lib/backend/onednn/"}},
       {"oneapi/dnnl/", {"lib/backend/onednn/"}},
@@ -52,7 +52,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},
       {"CLI/", {"tools/"}},
       {"openvino/", {"plugins/openvino/"}},
-      {"onnxruntime_", {"plugins/onnxruntime/", "test/onnxruntime/"}},
+      {"onnxruntime_", {"plugins/onnxruntime/", "test/onnxruntime/", "bench/onnxruntime/"}},
       {"catch2/", {"test/"}},
       {"benchmark/", {"bench/"}},
   };
