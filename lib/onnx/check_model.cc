@@ -2,10 +2,13 @@
 
 #include <onnx/checker.h>
 
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/opset_domain.h"
 
 namespace pt {
@@ -19,6 +22,26 @@ std::unordered_map<std::string, int> VersionsOf(const proto::FunctionProto& func
   return versions;
 }
 
+// What libonnx's check_model does of a model without functions, of versions that are in range, with
+// definitions that are made as they are needed.
+void CheckMainGraph(const proto::ModelProto& model) {
+  constexpr int64_t kFirstWithOpsets = 3;
+  if (model.ir_version() < kFirstWithOpsets)
+    throw std::runtime_error("models of IR version 1 and 2 do not say which opset they use");
+  std::unordered_set<std::string> keys;
+  for (const auto& entry : model.metadata_props()) {
+    if (!keys.insert(entry.key()).second)
+      throw std::runtime_error("metadata_props has the key \"" + entry.key() + "\" twice");
+  }
+  std::unordered_map<std::string, int> versions;
+  for (const auto& import : model.opset_import()) versions[import.domain()] = static_cast<int>(import.version());
+  proto::checker::CheckerContext context;
+  context.set_schema_registry(&Definitions());
+  context.set_ir_version(static_cast<int>(model.ir_version()));
+  context.set_opset_imports(versions);
+  proto::checker::check_graph(model.graph(), context, proto::checker::LexicalScopeContext());
+}
+
 // Throws what libonnx throws.
 void CheckFenced(proto::ModelProto& model) {
   // Functions on their own, each by its own opset: together with them the checker refuses chains of a hundred calls,
@@ -26,9 +49,10 @@ void CheckFenced(proto::ModelProto& model) {
   google::protobuf::RepeatedPtrField<proto::FunctionProto> functions;
   functions.Swap(model.mutable_functions());
   try {
-    proto::checker::check_model(model);
+    CheckMainGraph(model);
     for (const proto::FunctionProto& function : functions) {
       proto::checker::CheckerContext context;
+      context.set_schema_registry(&Definitions());
       context.set_ir_version(static_cast<int>(model.ir_version()));
       context.set_opset_imports(VersionsOf(function));
       context.set_skip_opset_compatibility_check(true);

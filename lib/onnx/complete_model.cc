@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/onnx/contrib/domain.h"
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/nested_nodes.h"
 #include "lib/onnx/opset_domain.h"
@@ -75,9 +76,9 @@ Result<int64_t> OnlyMlVersion(const Nodes& nodes, const std::string& what) {
   const proto::NodeProto* several = nullptr;
   AnyNode(nodes, [&](const proto::NodeProto& node) {
     if (node.domain() != kMlDomain) return false;
-    const auto* schema = proto::OpSchemaRegistry::Schema(node.op_type(), newest, kMlDomain);
+    const auto* schema = DefinitionOf(node.op_type(), newest, kMlDomain);
     if (schema != nullptr && schema->since_version() > 1 &&
-        proto::OpSchemaRegistry::Schema(node.op_type(), schema->since_version() - 1, kMlDomain) != nullptr)
+        DefinitionOf(node.op_type(), schema->since_version() - 1, kMlDomain) != nullptr)
       several = &node;
     return several != nullptr;
   });

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "lib/onnx/convert_scan.h"
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/known_types.h"
 #include "lib/onnx/nested_nodes.h"
@@ -23,10 +24,11 @@ bool HasGraphs(const proto::NodeProto& node) {
   return false;
 }
 
-bool SameDefinition(const std::string& op, int64_t from, int64_t to) {
-  const auto* a = proto::OpSchemaRegistry::Schema(op, static_cast<int>(from), "");
-  const auto* b = proto::OpSchemaRegistry::Schema(op, static_cast<int>(to), "");
-  return a != nullptr && b != nullptr && a->since_version() == b->since_version() && !b->Deprecated();
+// The same definition, or one that only allows more.
+bool StaysValid(const std::string& op, int64_t from, int64_t to) {
+  const proto::OpSchema* definition = DefinitionOf(op, to);
+  if (definition == nullptr || definition->Deprecated()) return false;
+  return DefinitionOpset(op, from) == definition->since_version() || StaysAsItIs(op, from, to);
 }
 
 class Converter {
@@ -52,7 +54,7 @@ class Converter {
         ConvertInside(node, types);
         if (node.op_type() == "Scan" && *from < 9) NestScan(node, [&](const auto& base) { return MakeName(base); });
         converted.Add()->Swap(&node);
-      } else if (node.op_type() == "Constant" || *from == to_ || SameDefinition(node.op_type(), *from, to_)) {
+      } else if (node.op_type() == "Constant" || *from == to_ || StaysValid(node.op_type(), *from, to_)) {
         converted.Add()->Swap(&node);
       } else {
         ConvertNode(node, *from, types, converted);
@@ -223,7 +225,7 @@ class Converter {
 bool NeedsConversion(const proto::ModelProto& model, int64_t from, int64_t to) {
   return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) {
     const auto opset = OpsetOf(node, from);
-    return opset && *opset != to && node.op_type() != "Constant" && !SameDefinition(node.op_type(), *opset, to);
+    return opset && *opset != to && node.op_type() != "Constant" && !StaysValid(node.op_type(), *opset, to);
   });
 }
 

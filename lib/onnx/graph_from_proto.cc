@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "lib/onnx/constant_node.h"
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/tensor_from_proto.h"
 #include "lib/onnx/value_types.h"
@@ -138,7 +139,7 @@ class Builder {
 
   bool MakesAnyNumber(const Node& node) const {
     if (node.outputs.empty() || node.outputs.back().valid()) return false;
-    const auto* schema = proto::OpSchemaRegistry::Schema(node.op, static_cast<int>(opset_), node.domain);
+    const auto* schema = DefinitionOf(node.op, opset_, node.domain);
     return schema != nullptr && !schema->outputs().empty() &&
            schema->outputs().back().GetOption() == proto::OpSchema::Variadic;
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/inference_schemas.h"
 #include "lib/onnx/node_to_proto.h"
 #include "lib/onnx/tensor_to_proto.h"
@@ -178,8 +179,7 @@ class ShapeWriter {
     // Without a definition libonnx knows nothing of the outputs: what is known already helps what
     // follows.
     const auto version = versions_.find(proto->domain());
-    if (version != versions_.end() && proto::OpSchemaRegistry::Schema(node.op, version->second, node.domain) != nullptr)
-      return;
+    if (version != versions_.end() && DefinitionOf(node.op, version->second, node.domain) != nullptr) return;
     for (ValueId output : node.outputs) {
       if (!output.valid() || graph.value(output).is_graph_output) continue;
       auto* info = to.add_value_info();

@@ -9,6 +9,7 @@
 
 #include "lib/onnx/check_model.h"
 #include "lib/onnx/check_nodes.h"
+#include "lib/onnx/definitions.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/node_to_proto.h"
 #include "lib/onnx/repeated_constants.h"
@@ -144,7 +145,7 @@ class Writer {
     if (!IsOfOnnx(node.domain)) return {};
     const auto import = domains_.find(node.domain);
     const int64_t version = IsDefaultDomain(node.domain) ? opset_ : import == domains_.end() ? 0 : import->second;
-    const proto::OpSchema* schema = proto::OpSchemaRegistry::Schema(node.op, static_cast<int>(version), node.domain);
+    const proto::OpSchema* schema = DefinitionOf(node.op, version, node.domain);
     if (schema != nullptr && !schema->Deprecated()) return {};
     return LoadError(ErrorCode::kUnsupported, "onnx.no_form",
                      "operator " + node.op + " has no form in ONNX: opset " + std::to_string(version) + " of " +

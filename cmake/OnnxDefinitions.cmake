@@ -1,0 +1,23 @@
+# pt_onnx_definitions(): the table of operators' definitions by name and version, as libonnx's headers list them. libonnx
+# itself makes all of them before it gives out one.
+function(pt_onnx_definitions)
+  set(PT_DEFINITION_ROWS "")
+  foreach(header operator_sets operator_sets_ml)
+    set(path ${PT_ONNX_INCLUDE}/onnx/defs/${header}.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    file(STRINGS ${path} lines REGEX "fn\\(GetOpSchema<")
+    if(NOT lines)
+      message(FATAL_ERROR "${path} lists no operators' definitions in the way that cmake/OnnxDefinitions.cmake reads")
+    endif()
+    foreach(line IN LISTS lines)
+      if(NOT line MATCHES "CLASS_NAME\\((Onnx|OnnxML), ([0-9]+), ([A-Za-z0-9]+)\\)>")
+        message(FATAL_ERROR "${path} lists a definition in another way than cmake/OnnxDefinitions.cmake reads: ${line}")
+      endif()
+      set(class ${CMAKE_MATCH_3}_${CMAKE_MATCH_1}_ver${CMAKE_MATCH_2})
+      string(APPEND PT_DEFINITION_ROWS
+             "    {k${CMAKE_MATCH_1}, \"${CMAKE_MATCH_3}\", ${CMAKE_MATCH_2}, proto::GetOpSchema<proto::${class}>},\n")
+    endforeach()
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/lib/onnx/definition_rows.cc.in ${PROJECT_BINARY_DIR}/lib/onnx/definition_rows.cc @ONLY)
+  target_sources(pt_onnx PRIVATE ${PROJECT_BINARY_DIR}/lib/onnx/definition_rows.cc)
+endfunction()
