@@ -1,22 +1,21 @@
 #include "lib/backend/host_kernels/arrangement.h"
 
-#include <hwy/detect_targets.h>
-#include <hwy/targets.h>
-
 #include <algorithm>
 
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
 #include "lib/backend/host_kernels/elementwise/byte_function.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
+#include "lib/backend/host_kernels/kernels/weighted_rows.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
 #include "lib/backend/host_kernels/products/product.h"
 
 namespace pt::host {
 namespace {
 
-// As wide as the vectors of this processor, which is how convolutions block channels.
-uint32_t ChannelBlock() { return (hwy::SupportedTargets() & HWY_AVX3) != 0 ? 16 : 8; }
+// As wide as the vectors of this processor, which is how convolutions block channels. Asked of a dispatched function:
+// hwy::SupportedTargets reads the processor's abilities anew each time, which traps in virtual machines.
+uint32_t ChannelBlock() { return std::max<uint32_t>(8, static_cast<uint32_t>(VectorElements<float>())); }
 
 bool IsImage(const Graph& graph, ValueId value) {
   return value.valid() && !graph.value(value).constant && IsImageRank(graph.value(value).type.dims.size()) &&
