@@ -79,18 +79,19 @@ bool IsOfSlowHandOvers(const ProfilingTask& task, const std::map<Hash128, Measur
   return static_cast<double>(hand_over_ns) < kMuchFaster * static_cast<double>(row->second.median_ns);
 }
 
-// Before all other work one decision of each operator, by itself and in groups: a budget that ends early leaves
-// something of every one to estimate by, without which a network cannot be planned.
+// Before all other work one decision of each operator, by itself and in groups, those that take least first: a budget
+// that ends early leaves something of every one to estimate by, without which a network cannot be planned.
 void BringOperatorsForward(const ProfilingTask& task, std::vector<Decision>& decisions) {
+  const auto is_work = std::ranges::find_if(
+      decisions, [](const Decision& decision) { return decision.front().needed.kind->turn != CostKind::Turn::kFirst; });
   std::set<std::pair<std::string, bool>> met;
-  const auto comes_first = [&](const Decision& decision) {
+  const auto others = std::stable_partition(is_work, decisions.end(), [&](const Decision& decision) {
     const WorkItem& item = decision.front();
-    if (item.needed.kind->turn == CostKind::Turn::kFirst) return true;
     if (item.needed.kind != &kRunKind) return false;
     const bool alone = task.candidates[item.needed.candidate().candidate].nodes.size() == 1;
     return met.emplace(item.row.family, alone).second;
-  };
-  std::stable_partition(decisions.begin(), decisions.end(), comes_first);
+  });
+  std::stable_sort(is_work, others, [](const Decision& a, const Decision& b) { return Urgency(a) < Urgency(b); });
 }
 
 // What the decision that the key belongs to is about.
