@@ -233,6 +233,22 @@ TEST_CASE("Convolutions, OfFewElementsInMuchPaddingAreRightInEveryLibrary", "[ba
   CheckDrawn([](std::mt19937& random) { return DrawConvolution(random, false); });
 }
 
+// Of integers with a zero point oneDNN takes the padding of such volumes for something else.
+TEST_CASE("Convolutions, OfIntegersOfOneSliceAreRightInEveryLibrary", "[backend]") {
+  const std::string integers =
+      "const qs float32[] value 0.02\nconst qz uint8[] ints 128\nconst vs float32[] value 0.01\n"
+      "const vz int8[] ints 0\ninput q uint8[2,8,1,5,2]\nx = DequantizeLinear(q, qs, qz)\n";
+  const std::string convolution = integers + "const v int8[8,1,2,1,4] whole 3\nw = DequantizeLinear(v, vs, vz)\n" +
+                                  "c = Conv(x, w) group=8 dilations=[2,1,1] pads=[2,0,3,0,0,0]\noutput c\n";
+  const std::string transposed =
+      integers + "const v int8[8,1,2,5,4] whole 3\nw = DequantizeLinear(v, vs, vz)\n" +
+      "c = ConvTranspose(x, w) group=8 strides=[1,3,1] dilations=[2,2,1] pads=[0,3,0,2,6,3]\noutput c\n";
+  for (const std::string& text : {convolution, transposed}) {
+    INFO(text);
+    for (uint64_t seed = 1; seed <= 5; ++seed) CHECK(FaultOf(text, seed) == "");
+  }
+}
+
 TEST_CASE("TransposedConvolutions, DrawnAtRandomAreRightInEveryLibrary", "[backend]") { CheckDrawn(DrawTransposed); }
 
 TEST_CASE("Pools, OfFewElementsInMuchPaddingAreRightInEveryLibrary", "[backend]") { CheckDrawn(DrawPool); }

@@ -149,16 +149,15 @@ bool IsShifted(const Dims& in, const Dims& out, const WindowParameters& window) 
 }
 
 // What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
-// volumes with several filters for each channel of their only slice; windows that are as many as without the padding,
-// which it then takes for none.
+// volumes of one slice, each channel by filters of its own that are deeper; windows that are as many as without the
+// padding, which it then takes for none.
 bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
                    bool transposed) {
   const bool volume = x.size() == 5;
   if (transposed) return false;
   const bool one_column = y.back() == 1 && window.strides.back() > 1;
-  const bool several_filters = w[1] == 1 && groups > 1 && w[0] > groups;
-  return one_column || (several_filters && volume && x[2] == 1 && w[2] > 1) ||
-         IsShifted(Spatial(x), Spatial(y), window);
+  const bool depthwise = w[1] == 1 && groups > 1;
+  return one_column || (depthwise && volume && x[2] == 1 && w[2] > 1) || IsShifted(Spatial(x), Spatial(y), window);
 }
 
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
