@@ -243,7 +243,12 @@ TEST_CASE("Convolutions, OfIntegersOfOneSliceAreRightInEveryLibrary", "[backend]
   const std::string transposed =
       integers + "const v int8[8,1,2,5,4] whole 3\nw = DequantizeLinear(v, vs, vz)\n" +
       "c = ConvTranspose(x, w) group=8 strides=[1,3,1] dilations=[2,2,1] pads=[0,3,0,2,6,3]\noutput c\n";
-  for (const std::string& text : {convolution, transposed}) {
+  const std::string flat =
+      "const qs float32[] value 0.02\nconst qz uint8[] ints 128\nconst vs float32[] value 0.01\n"
+      "const vz int8[] ints 0\ninput q uint8[2,8,6,1,6]\nx = DequantizeLinear(q, qs, qz)\n"
+      "const v int8[8,1,4,2,5] whole 3\nw = DequantizeLinear(v, vs, vz)\nconst b float32[8] random 2\n"
+      "c = ConvTranspose(x, w, b) group=8 strides=[1,2,2] dilations=[2,1,1] pads=[1,0,2,3,0,2]\noutput c\n";
+  for (const std::string& text : {convolution, transposed, flat}) {
     INFO(text);
     for (uint64_t seed = 1; seed <= 5; ++seed) CHECK(FaultOf(text, seed) == "");
   }

@@ -149,7 +149,7 @@ bool IsShifted(const Dims& in, const Dims& out, const WindowParameters& window) 
 }
 
 // What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
-// volumes of one slice, each channel by filters of its own that are deeper; windows that are as many as without the
+// volumes, each channel by filters of its own, where some dim is short; windows that are as many as without the
 // padding, which it then takes for none.
 bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
                    bool transposed) {
@@ -157,7 +157,7 @@ bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, 
   if (transposed) return false;
   const bool one_column = y.back() == 1 && window.strides.back() > 1;
   const bool depthwise = w[1] == 1 && groups > 1;
-  return one_column || (depthwise && volume && x[2] == 1 && w[2] > 1) || IsShifted(Spatial(x), Spatial(y), window);
+  return one_column || (depthwise && volume) || IsShifted(Spatial(x), Spatial(y), window);
 }
 
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
