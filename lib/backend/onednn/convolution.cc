@@ -149,15 +149,18 @@ bool IsShifted(const Dims& in, const Dims& out, const WindowParameters& window) 
 }
 
 // What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
-// volumes, each channel by filters of its own, where some dim is short; windows that are as many as without the
-// padding, which it then takes for none.
-bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
-                   bool transposed) {
-  const bool volume = x.size() == 5;
-  if (transposed) return false;
+// volumes of a single element, and those with several filters for each channel of their only slice; volumes of integers
+// with filters for each channel, of which it mistakes the padding where some dim is short; windows that are as many as
+// without the padding, which it then takes for none.
+bool IsWrongInLess(const ConvolutionParts& parts, const Dims& w, const Dims& y, const WindowParameters& window) {
+  const Dims& x = parts.x;
   const bool one_column = y.back() == 1 && window.strides.back() > 1;
-  const bool depthwise = w[1] == 1 && groups > 1;
-  return one_column || (depthwise && volume) || IsShifted(Spatial(x), Spatial(y), window);
+  if (one_column || IsShifted(Spatial(x), Spatial(y), window)) return true;
+  if (x.size() != 5) return false;
+  const bool one_element = std::ranges::all_of(Spatial(x), [](int64_t size) { return size == 1; });
+  const bool depthwise = w[1] == 1 && parts.groups > 1;
+  const bool one_deep_slice = w[0] > parts.groups && x[2] == 1 && w[2] > 1;
+  return one_element || (depthwise && (parts.x_read != nullptr || one_deep_slice));
 }
 
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
@@ -200,7 +203,7 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   const WindowParameters& window = parts.window;
   const bool in_less = request.in[parts.source].type != DataType::kFloat32;
   if (IsMisread(parts)) return Unsupported("oneDNN crashes, or computes it wrongly");
-  if (in_less && IsWrongInLess(parts.x, parts.w, parts.y, parts.groups, window, transposed)) {
+  if (in_less && !transposed && IsWrongInLess(parts, parts.w, parts.y, window)) {
     return Unsupported("oneDNN computes it wrongly");
   }
   KernelDescriptor descriptor;

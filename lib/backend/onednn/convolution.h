@@ -36,9 +36,9 @@ Result<ConvolutionParts> PartsOf(const Request& request, bool transposed);
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
                         dnnl::primitive_attr& attributes, KernelDescriptor& descriptor);
 
-// Whether oneDNN computes it wrongly in less than float32, channels-last.
-bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
-                   bool transposed);
+// Whether oneDNN computes a convolution by these weights to this result wrongly in less than float32, channels-last:
+// the node's own, or one that a transposed convolution is made of.
+bool IsWrongInLess(const ConvolutionParts& parts, const Dims& w, const Dims& y, const WindowParameters& window);
 
 // The transposed convolution by phases (phases.h): for each group of them a convolution into a temporary, whose results
 // are then laid where they belong. Constant weights only, and nothing behind it but functions of single elements.

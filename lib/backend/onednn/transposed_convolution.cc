@@ -221,7 +221,7 @@ class PhasesBuilder {
       window.pads_begin.push_back(group.pad_begin);
       window.pads_end.push_back(group.pad_end);
     }
-    if (in_.type != DataType::kFloat32 && IsWrongInLess(parts_.x, w, y, parts_.groups, window, false)) {
+    if (in_.type != DataType::kFloat32 && IsWrongInLess(parts_, w, y, window)) {
       return Unsupported("oneDNN computes it wrongly");
     }
     const Layout layout = channels_.block > 1 ? request_.out.layout : ChannelsLast(y.size());
