@@ -4,7 +4,6 @@
 
 #include "lib/backend/host_kernels/convolutions/convolution.h"
 #include "lib/backend/host_kernels/convolutions/quantised_depthwise.h"
-#include "lib/backend/host_kernels/elementwise/byte_function.h"
 #include "lib/backend/host_kernels/elementwise/expression.h"
 #include "lib/backend/host_kernels/kernels/weighted_rows.h"
 #include "lib/backend/host_kernels/operators/plane_normalization.h"
@@ -56,8 +55,7 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
   if (IsPointwise(graph, nodes)) return {Arrangement::kChannelsLast};
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
-      std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); }) ||
-      ReadByteFunction(graph, nodes);
+      std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });
   const HostRow* row = nodes.size() == 1 ? FindOperator(graph.node(nodes[0])) : nullptr;
   const bool in_blocks = elementwise || (row != nullptr && row->in_blocks) || ReadPlaneNormalization(graph, nodes);
   if (!in_blocks && (row == nullptr || !row->any_order)) return arrangements;

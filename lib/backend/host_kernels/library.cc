@@ -167,7 +167,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     return ModesWithInstructions(platform, Classes(platform));
   }
 
-  // Stretches of bytes, single nodes, then groups: elementwise ones, products, convolutions, attention.
+  // Single nodes, then groups: elementwise ones, products, convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -178,29 +178,12 @@ class HostLibrary final : public Library, public TellsOfNan {
         Offer(graph, platform, nodes, ArrangementsOf(graph, nodes).front(), precision, candidates);
       return candidates.size() > before;
     };
-    for (uint32_t n = 0; n < able.size(); ++n)
-      able[n] = IsElementwiseOperator(graph.node(NodeId(n))) && PrepareAlone(graph, NodeId(n)).ok();
-    const std::vector<std::vector<NodeId>> elementwise = ElementwiseGroups(graph, able);
-    // Stretches from bytes to bytes, of which no part is worth a step of its own.
-    std::vector<bool> covered(able.size(), false);
-    const auto cover = [&](const std::vector<NodeId>& group) {
-      if (offer(group)) std::ranges::for_each(group, [&](NodeId node) { covered[node.index()] = true; });
-    };
-    const auto is_covered = [&](const std::vector<NodeId>& group) {
-      return std::ranges::all_of(group, [&](NodeId node) { return covered[node.index()]; });
-    };
-    for (const std::vector<NodeId>& group : ByteFunctionGroups(graph)) cover(group);
-    for (const std::vector<NodeId>& group : elementwise) {
-      if (MakesBytesOfBytes(graph, group) && !is_covered(group)) cover(group);
-    }
     for (uint32_t n = 0; n < able.size(); ++n) {
       const NodeId node(n);
       if (IsSizedByData(graph, {&node, 1})) OfferSizedByData(graph, platform, node, candidates);
-      if (!covered[n] && !IsAtProduct(graph, graph.node(node))) offer({&node, 1});
+      able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
     }
-    for (const std::vector<NodeId>& group : elementwise) {
-      if (!is_covered(group)) offer(group);
-    }
+    OfferElementwiseGroups(graph, able, offer, candidates);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
@@ -252,7 +235,8 @@ class HostLibrary final : public Library, public TellsOfNan {
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (IsSizedByData(graph, {&node, 1})) return std::nullopt;
-    const Result<PreparedSite> prepared = PrepareAlone(graph, node);
+    const Result<PreparedSite> prepared =
+        PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 
@@ -279,8 +263,32 @@ class HostLibrary final : public Library, public TellsOfNan {
     return classes;
   }
 
-  static Result<PreparedSite> PrepareAlone(const Graph& graph, NodeId node) {
-    return PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
+  // Of stretches from bytes to bytes no part is worth a step of its own: neither groups within nor, among the
+  // candidates so far, single nodes.
+  template <typename F>
+  static void OfferElementwiseGroups(const Graph& graph, const std::vector<bool>& able, const F& offer,
+                                     std::vector<Candidate>& candidates) {
+    std::vector<bool> covered(able.size(), false);
+    const auto cover = [&](const std::vector<NodeId>& group) {
+      if (offer(group)) std::ranges::for_each(group, [&](NodeId node) { covered[node.index()] = true; });
+    };
+    const auto is_covered = [&](const std::vector<NodeId>& group) {
+      return std::ranges::all_of(group, [&](NodeId node) { return covered[node.index()]; });
+    };
+    for (const std::vector<NodeId>& group : ByteFunctionGroups(graph)) {
+      if (group.size() > 1) cover(group);
+    }
+    const std::vector<std::vector<NodeId>> groups = ElementwiseGroups(graph, able);
+    for (const std::vector<NodeId>& group : groups) {
+      if (MakesBytesOfBytes(graph, group) && !is_covered(group)) cover(group);
+    }
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      const NodeId node = candidate.nodes[0];
+      return candidate.nodes.size() == 1 && (covered[node.index()] || IsAtProduct(graph, graph.node(node)));
+    });
+    for (const std::vector<NodeId>& group : groups) {
+      if (!is_covered(group)) offer(group);
+    }
   }
 
   static void OfferSizedByData(const Graph& graph, const Platform& platform, NodeId node,

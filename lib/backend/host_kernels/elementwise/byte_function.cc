@@ -141,9 +141,13 @@ std::vector<std::vector<NodeId>> ByteFunctionGroups(const Graph& graph) {
   for (uint32_t v = 0; v < graph.values().size(); ++v) {
     if (IsByteTensor(graph.value(ValueId(v)))) FindFrom(graph, ValueId(v), groups);
   }
+  std::map<NodeId, std::vector<size_t>> groups_of;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (NodeId node : groups[g]) groups_of[node].push_back(g);
+  }
   std::vector<std::vector<NodeId>> largest;
   std::ranges::copy_if(groups, std::back_inserter(largest), [&](const auto& nodes) {
-    return std::ranges::none_of(groups, [&](const auto& others) { return IsWithin(nodes, others); });
+    return std::ranges::none_of(groups_of[nodes.front()], [&](size_t g) { return IsWithin(nodes, groups[g]); });
   });
   return largest;
 }

@@ -194,7 +194,7 @@ PT_LOOP_FUNCTION(Quotient, b == 0    ? Bits<T>{0}
 PT_LOOP_FUNCTION(Remainder, b == 0 || b == -1 ? T{0} : a % b);
 PT_LOOP_FUNCTION(FloorRemainder, FloorFrom(Remainder::Of(a, b), b));
 PT_LOOP_FUNCTION(PowerOf, WrappingPower(a, b));
-PT_LOOP_FUNCTION(BitsOfBoth, a& b);
+PT_LOOP_FUNCTION(BitsOfBoth, (a & b));
 PT_LOOP_FUNCTION(BitsOfAny, a | b);
 PT_LOOP_FUNCTION(BitsOfOne, a ^ b);
 PT_LOOP_FUNCTION(OtherBits, ~a);
