@@ -9,7 +9,8 @@ set(pt_application_tier
     cost/cost_model.h cost/estimate.h cost/profile.h
     engine/arrivals.h engine/carried_runs.h engine/engine.h engine/error_budget.h engine/finalists.h engine/memory_front.h
     engine/model.h engine/npy.h engine/plan_file.h engine/plan_options.h engine/rate_plan.h
-    engine/request_setting.h engine/request_tally.h engine/run_buffers.h engine/several_models.h engine/shaped_sessions.h engine/submit_tensors.h
+    engine/request_setting.h engine/request_tally.h engine/run_buffers.h engine/several_models.h
+    engine/shaped_sessions.h engine/submit_tensors.h
     exec/cancel_token.h exec/lent_buffer.h exec/machine.h exec/pins.h exec/request_queue.h exec/session.h exec/trace.h
     graph/data_type.h graph/datum.h graph/graph.h graph/tensor.h
     onnx/load_onnx.h

@@ -309,12 +309,12 @@ void SetHashes(Model& model) {
 }
 
 // `read` is the graph of the file; that of `file` is not looked at.
-Result<std::shared_ptr<const Model>> MakeModel(const ModelFile& file, Graph read, const ModelOptions& options,
+Result<std::shared_ptr<const Model>> MakeModel(ModelFile file, Graph read, const ModelOptions& options,
                                                const Machine& machine, bool keep_reference) {
   auto model = std::make_shared<Model>();
-  model->path = file.path;
-  model->models = file.models;
-  model->load_report = file.load_report;
+  model->path = std::move(file.path);
+  model->models = std::move(file.models);
+  model->load_report = std::move(file.load_report);
   const auto steps = [&]() -> Status {
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), model->load_report, options));
     PT_ASSIGN(specialised, WithConstants(std::move(specialised), options, *model));
@@ -329,7 +329,7 @@ Result<std::shared_ptr<const Model>> MakeModel(const ModelFile& file, Graph read
     SetHashes(*model);
     return {};
   };
-  if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), file.path);
+  if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), model->path);
   return std::shared_ptr<const Model>(std::move(model));
 }
 
@@ -377,7 +377,7 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
   file.path = path;
   Result<Graph> read = LoadOnnx(path, options.load, &file.load_report);
   if (!read.ok()) return InFile(std::move(read).error(), path);
-  return MakeModel(file, std::move(read).value(), options, machine, keep_reference);
+  return MakeModel(std::move(file), std::move(read).value(), options, machine, keep_reference);
 }
 
 Result<std::shared_ptr<const Model>> LoadModel(const ModelFile& file, const ModelOptions& options,
