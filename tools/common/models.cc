@@ -73,7 +73,7 @@ Result<std::vector<ModelToOpen>> ModelsFrom(const CommonFlags& flags) {
     if (models.size() > 1 && !Exists(models.back().path)) missing += " " + word;
   }
   if (!missing.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.model", "no such file:" + missing,
+    return MakeError(ErrorCode::kUsage, "usage.model", "not files, so too many:" + missing,
                      "each word that is not a flag is a model, FILE or NAME=FILE; see --help");
   }
   if (models.size() > 1) PT_CHECK_OK(NamesOfModels(models));
